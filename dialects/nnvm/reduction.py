@@ -1,0 +1,221 @@
+"""Reductions along axes, and the cumulative sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+from nnvm_mlir.dialects.nnvm import numeric
+from nnvm_mlir.dialects.nnvm.elementwise import NUMBERS, Dtypes
+from nnvm_mlir.dialects.nnvm.fields import Bool, DType, Int, Ints, attribute, operand, result
+from nnvm_mlir.dialects.nnvm.operator import (
+    Attributes,
+    Fusion,
+    Operator,
+    SameShape,
+    moved_axes,
+    normalize_axes,
+    normalize_axis,
+)
+from nnvm_mlir.dialects.nnvm.shapes import reduced_shape
+from nnvm_mlir.dialects.nnvm.types import Shape, kind, require_kind, unify_dtypes
+
+
+class Reduction(Operator):
+    """Combines the elements along axes.
+
+    Attributes:
+        axis: the axes, negative ones from the end; none means all.
+        keepdims: whether they stay, with size 1.
+        exclude: reduce all axes but the ones listed.
+
+    Class attributes:
+        kinds: what the operand may hold.
+        fold: the function `(x, axes, keepdims)` on an array in computing precision.
+    """
+
+    fusion = Fusion.COMM_REDUCE
+    kinds: ClassVar[Sequence[str]] = NUMBERS
+    fold: ClassVar[Callable[..., Any]]
+
+    data = operand()
+    output = result()
+    axis = attribute(Ints, ())
+    keepdims = attribute(Bool, False)
+    exclude = attribute(Bool, False)
+
+    @classmethod
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+        if not a.keepdims:
+            return None
+        return {"axis": moved_axes(cls.axes(a, rank), axes), "exclude": False}
+
+    @classmethod
+    def axes(cls, a: Attributes, rank: int) -> tuple[int, ...]:
+        """The reduced axes of an operand of this rank, sorted, from 0."""
+        listed = normalize_axes(a.axis, rank)
+        if not listed:
+            return tuple(range(rank))
+        return tuple(i for i in range(rank) if i not in listed) if a.exclude else listed
+
+    @classmethod
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+        return reduced_shape(data, cls.axes(a, len(data)), a.keepdims)
+
+    @classmethod
+    def infer_dtype(  # noqa: D102
+        cls, a: Attributes, ins: Dtypes, outs: Dtypes
+    ) -> tuple[list[str | None], list[str | None]]:
+        require_kind(ins, cls.kinds)
+        return super().infer_dtype(a, ins, outs)
+
+    @classmethod
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+        with np.errstate(all="ignore"):
+            value = cls.fold(numeric.widen(x), cls.axes(a, x.ndim), a.keepdims)
+        return np.asarray(value).astype(x.dtype)
+
+
+class Sum(Reduction, name="sum"):
+    """The sum, accumulated in the operand's dtype (float32 for the half-precision floats); 0 over an empty axis."""
+
+    fold = staticmethod(lambda x, axes, keepdims: np.sum(x, axes, x.dtype, keepdims=keepdims))
+
+
+class Prod(Reduction, name="prod"):
+    """The product; 1 over an empty axis."""
+
+    fold = staticmethod(lambda x, axes, keepdims: np.prod(x, axes, x.dtype, keepdims=keepdims))
+
+
+class Max(Reduction, name="max"):
+    """The largest element, NaN if there is one; -inf or the smallest integer over an empty axis."""
+
+    kinds = (*NUMBERS, "bool")
+
+    @staticmethod
+    def fold(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:  # noqa: D102
+        return np.max(x, axes, keepdims=keepdims, initial=numeric.lowest(str(x.dtype)))
+
+
+class Min(Reduction, name="min"):
+    """The smallest element, NaN if there is one; inf or the largest integer over an empty axis."""
+
+    kinds = (*NUMBERS, "bool")
+
+    @staticmethod
+    def fold(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:  # noqa: D102
+        return np.min(x, axes, keepdims=keepdims, initial=numeric.highest(str(x.dtype)))
+
+
+class Mean(Reduction, name="mean"):
+    """The sum divided by the number of elements. Integers add up in 64 bits, and the quotient truncates towards zero."""
+
+    @staticmethod
+    def accumulator(dtype: str) -> str:
+        """The dtype that the sum is accumulated in."""
+        return {"float": numeric.compute_dtype(dtype), "int": "int64"}.get(kind(dtype), "uint64")
+
+    @classmethod
+    def fold(cls, x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:  # noqa: D102
+        dtype = cls.accumulator(str(x.dtype))
+        count = prod(x.shape[axis] for axis in axes)
+        total = np.sum(x, axes, dtype, keepdims=keepdims)
+        return numeric.divide(np.asarray(total), np.asarray(numeric.constant(count, dtype)))
+
+
+class ArgReduction(Reduction):
+    """The position of an extreme element: its index along the axis, or among the elements of several axes in row-major order.
+
+    Attributes:
+        dtype: of the result, an integer.
+        select_last_index: which of equal elements counts, the last or the first. The first (last) NaN precedes every number.
+    """
+
+    kinds = (*NUMBERS, "bool")
+    dtype = attribute(DType, "int32")
+    select_last_index = attribute(Bool, False)
+    find: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    def check(cls, a: Attributes) -> None:  # noqa: D102
+        if kind(a.dtype) not in ("int", "uint"):
+            raise ValueError(f"attribute 'dtype': expected an integer, got {a.dtype}")
+
+    @classmethod
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+        shape = super().result_shapes(a, data)
+        if 0 in (data[axis] for axis in cls.axes(a, len(data))):
+            raise ValueError("expects at least one element along the reduced axes")
+        return shape
+
+    @classmethod
+    def infer_dtype(  # noqa: D102
+        cls, a: Attributes, ins: Dtypes, outs: Dtypes
+    ) -> tuple[list[str | None], list[str | None]]:
+        return list(ins), [unify_dtypes([*outs, a.dtype])]
+
+    @classmethod
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+        axes = cls.axes(a, x.ndim)
+        kept = [i for i in range(x.ndim) if i not in axes]
+        count = prod(x.shape[axis] for axis in axes)
+        rows = numeric.widen(x).transpose(*kept, *axes).reshape(*(x.shape[i] for i in kept), count)
+        if a.select_last_index:
+            index = count - 1 - cls.find(rows[..., ::-1], axis=-1)
+        else:
+            index = cls.find(rows, axis=-1)
+        return np.asarray(index).astype(a.dtype).reshape(reduced_shape(x.shape, axes, a.keepdims))
+
+
+class Argmax(ArgReduction, name="argmax"):
+    """The position of the largest element."""
+
+    find = staticmethod(np.argmax)
+
+
+class Argmin(ArgReduction, name="argmin"):
+    """The position of the smallest element."""
+
+    find = staticmethod(np.argmin)
+
+
+class Cumsum(SameShape, name="cumsum"):
+    """Partial sums along an axis: of the elements up to each one, or before each one with `exclusive`.
+
+    With `reverse` they start from the end. Accumulated as by `sum`.
+    """
+
+    data = operand()
+    output = result()
+    axis = attribute(Int)
+    exclusive = attribute(Bool, False)
+    reverse = attribute(Bool, False)
+
+    @classmethod
+    def infer_shape(  # noqa: D102
+        cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
+    ) -> tuple[list[Shape], list[Shape]]:
+        ins, outs = super().infer_shape(a, ins, outs)
+        if ins[0] is not None:
+            normalize_axis(a.axis, len(ins[0]))
+        return ins, outs
+
+    @classmethod
+    def infer_dtype(  # noqa: D102
+        cls, a: Attributes, ins: Dtypes, outs: Dtypes
+    ) -> tuple[list[str | None], list[str | None]]:
+        require_kind(ins, NUMBERS)
+        return super().infer_dtype(a, ins, outs)
+
+    @classmethod
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+        ordered = np.flip(x, a.axis) if a.reverse else x
+        wide = numeric.widen(ordered)
+        sums = np.cumsum(wide, a.axis, wide.dtype)
+        if a.exclusive:
+            sums = np.roll(sums, 1, a.axis)
+            sums[(slice(None),) * (a.axis % x.ndim) + (slice(0, 1),)] = 0
+        return (np.flip(sums, a.axis) if a.reverse else sums).astype(x.dtype)

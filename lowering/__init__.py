@@ -1,0 +1,1 @@
+"""From the nnvm dialect to linalg, and from linalg to machine code."""

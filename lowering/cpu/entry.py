@@ -1,0 +1,95 @@
+"""The entry function at memref level: buffers at the offsets of the memory plan, one call of a kernel after another.
+
+    @main(arena, weights, inputs..., outputs...)
+
+All are flat byte buffers, passed as bare pointers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.graph import ENTRY, PARAMETER, entry_function, functions, variables
+from nnvm_mlir.lowering.cpu.loops import WORKSPACE
+from nnvm_mlir.mlir import arith, func, ir, memref
+from nnvm_mlir.passes.fuse import storage_root
+from nnvm_mlir.passes.plan_memory import ALIGNMENT, ARENA_BYTES, OFFSET, OFFSETS, WEIGHT_BYTES
+
+
+@dataclass(frozen=True)
+class Place:
+    """A buffer: an argument of the entry function and a byte offset in it."""
+
+    base: ir.Value
+    offset: int
+
+
+def lower_entry(module: ir.Module) -> int:
+    """Replaces the planned graph-level entry function; the kernels are at memref level already.
+
+    Returns:
+        The bytes of the arena: the plan's, then the workspace that the kernels share.
+    """
+    entry = entry_function(module)
+    kernels = {f.name.value: f for f in functions(module) if f.name.value != ENTRY}
+    arena = entry.attributes[ARENA_BYTES].value
+    workspace = max((_workspace_bytes(kernel) for kernel in kernels.values()), default=0)
+    arena_bytes = arena + workspace
+    block = entry.regions[0].blocks[0]
+    terminator = block.operations[len(block.operations) - 1]
+    arguments = variables(entry)
+    inputs = [v for v in arguments if v.kind != PARAMETER]
+    sizes = [arena_bytes, entry.attributes[WEIGHT_BYTES].value]
+    sizes += [v.type.nbytes for v in inputs]
+    sizes += [TensorType.of(value).nbytes for value in terminator.operands]
+    i8 = ir.IntegerType.get_signless(8)
+    lowered = func.FuncOp(
+        ENTRY,
+        ([ir.MemRefType.get([size], i8) for size in sizes], []),
+        loc=entry.location,
+        ip=ir.InsertionPoint(entry),
+    )
+    lowered.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+    body = lowered.add_entry_block()
+    buffers = list(body.arguments)
+    places: dict[ir.Value, Place] = {}
+    for variable, buffer in zip(inputs, buffers[2:], strict=False):
+        places[entry.arguments[variable.index]] = Place(buffer, 0)
+    for variable in arguments:
+        if variable.kind == PARAMETER:
+            attrs = ir.ArrayAttr(entry.attributes["arg_attrs"])[variable.index]
+            places[entry.arguments[variable.index]] = Place(buffers[1], attrs[OFFSET].value)
+    outputs = buffers[2 + len(inputs) :]
+    for value, buffer in zip(terminator.operands, outputs, strict=True):
+        places[storage_root(value)] = Place(buffer, 0)
+    with ir.InsertionPoint(body):
+        for op in block.operations:
+            if not isinstance(op, func.CallOp):
+                continue
+            for result, offset in zip(op.results, op.attributes[OFFSETS], strict=True):
+                places.setdefault(result, Place(buffers[0], offset))
+            operands = [places[storage_root(v)] for v in (*op.operands, *op.results)]
+            kernel = kernels[op.callee.value]
+            if _workspace_bytes(kernel):
+                operands.append(Place(buffers[0], arena))
+            with op.location:
+                _call(kernel, operands)
+        func.ReturnOp([])
+    entry.erase()
+    return arena_bytes
+
+
+def _call(kernel: func.FuncOp, operands: list[Place]) -> None:
+    views = [
+        memref.ViewOp(t, place.base, arith.constant(ir.IndexType.get(), place.offset), []).result
+        for t, place in zip(kernel.type.inputs, operands, strict=True)
+    ]
+    func.CallOp([], ir.FlatSymbolRefAttr.get(kernel.name.value), views)
+
+
+def _workspace_bytes(kernel: func.FuncOp) -> int:
+    """Bytes of workspace, rounded up to whole cache lines."""
+    if WORKSPACE not in kernel.attributes:
+        return 0
+    return -(-kernel.attributes[WORKSPACE].value // ALIGNMENT) * ALIGNMENT

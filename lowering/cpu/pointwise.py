@@ -1,0 +1,220 @@
+"""Element-wise functions and data movement: one vectorised loop nest for each group of pieces with the same loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nnvm_mlir.lowering.cpu.affine import Form, coalesce, regroup
+from nnvm_mlir.lowering.cpu.emitter import (
+    Emitter,
+    Index,
+    Unsupported,
+    emit_function,
+)
+from nnvm_mlir.lowering.cpu.expressions import Apply, Evaluation, Node, leaves, positions, rewrite
+from nnvm_mlir.lowering.cpu.pieces import Decomposition, Piece, decompose
+from nnvm_mlir.lowering.cpu.points import Point
+from nnvm_mlir.lowering.cpu.structured import Access, Argument, Generic
+from nnvm_mlir.mlir import func, ir
+from nnvm_mlir.target import Target
+
+# Starting threads pays from about 10 microseconds of work: that much data moved, a math function counting like this many bytes.
+PARALLEL_BYTES = 256 * 1024
+_MATH_BYTES = 8
+# Bytes of the widest operand that one task of a one-dimensional parallel loop moves.
+_TASK_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Pieces that are computed by the same loops.
+
+    Attributes:
+        pieces: over the nest's loops; the last loop is the one that vectors run along.
+        sizes: trip count of each loop.
+        lanes: length of the vectors; None for scalar code.
+        bytes: data moved, with arithmetic counted as bytes that take as long.
+    """
+
+    pieces: tuple[Piece, ...]
+    sizes: tuple[int, ...]
+    lanes: int | None
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """A function that this generator lowers, as `match` found it."""
+
+    decomposition: Decomposition
+    nests: tuple[Nest, ...]
+
+
+def match(function: func.FuncOp, target: Target) -> Pointwise | None:
+    """The loop nests of a function of element-wise generics and data movement; None for any other function."""
+    try:
+        decomposition = decompose(function)
+    except Unsupported:
+        return None
+    groups: dict[tuple, list[Piece]] = {}
+    for piece in decomposition.pieces:
+        groups.setdefault((piece.sizes, piece.position), []).append(piece)
+    nests = tuple(_nest(pieces, target) for pieces in groups.values())
+    return Pointwise(decomposition, nests)
+
+
+def emit(function: func.FuncOp, matched: Pointwise, target: Target) -> func.FuncOp:
+    """Replaces `function` by its code on flat buffers."""
+
+    def body(e: Emitter, inputs: list[ir.Value], outputs: list[ir.Value]) -> None:
+        for nest in matched.nests:
+            _NestEmitter(e, nest, inputs, outputs).emit()
+
+    decomposition = matched.decomposition
+    return emit_function(
+        function, decomposition.arguments, decomposition.outputs, target, body
+    )
+
+
+def _nest(pieces: Sequence[Piece], target: Target) -> Nest:
+    """Merges loops where everything allows it, and moves the loop to vectorise to the end."""
+    old_sizes = pieces[0].sizes
+    accesses = [access for piece in pieces for access in leaves(piece.node)]
+    forms = [piece.position for piece in pieces]
+    forms += [form for access in accesses for form in (access.form, *(g.form for g in access.guards))]
+    forms += [form for piece in pieces for form in positions(piece.node)]
+    groups = coalesce(old_sizes, [0] * len(old_sizes), forms)
+    position = pieces[0].position
+    groups.sort(key=lambda group: -position.coefficients[group[-1]])
+    lanes = None
+    if groups and position.coefficients[groups[-1][-1]] == 1:
+        lanes = target.vector_bits // widest_bits([p.node for p in pieces], [p.element for p in pieces])
+
+    def change(form: Form) -> Form:
+        return regroup(form, groups)
+
+    sizes = tuple(math.prod(old_sizes[d] for d in group) for group in groups)
+    new = tuple(
+        Piece(p.output, sizes, change(p.position), rewrite(p.node, change), p.element)
+        for p in pieces
+    )
+    read = {access for access in accesses if isinstance(access.source, Argument)}
+    widths = [bits_of(element) for element in (*(a.element for a in read), *(p.element for p in pieces))]
+    work = sum(widths) // 8 + _MATH_BYTES * sum(math_ops(p.node) for p in pieces)
+    return Nest(new, sizes, lanes, math.prod(sizes) * work)
+
+
+class _NestEmitter:
+    """Emits one nest."""
+
+    def __init__(
+        self, e: Emitter, nest: Nest, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value]
+    ):
+        self._e = e
+        self._nest = nest
+        self._inputs = inputs
+        self._outputs = outputs
+        self._accesses = {a for piece in nest.pieces for a in leaves(piece.node)}
+
+    def emit(self) -> None:
+        """Emits the loops, over threads if the work is worth it."""
+        e, nest = self._e, self._nest
+        worth = nest.bytes >= PARALLEL_BYTES
+        if not nest.sizes:
+            self._compute([])
+        elif len(nest.sizes) == 1:
+            self._flat(nest.sizes[0], worth)
+        else:
+            loop = e.parallel if worth else e.loop
+            loop(0, nest.sizes[0], 1, lambda i: self._rows([i]))
+
+    def _flat(self, size: int, worth: bool) -> None:
+        """A single loop; in parallel by tasks of whole vectors, the rest of them after the tasks."""
+        task = _TASK_BYTES * 8 // max(bits_of(p.element) for p in self._nest.pieces)
+        tasks = size // task if worth else 0
+        if tasks > 1:
+            self._e.parallel(0, tasks * task, task, lambda i: self._row([], i, task))
+            if size > tasks * task:
+                self._row([], tasks * task, size - tasks * task)
+        else:
+            self._row([], 0, size)
+
+    def _rows(self, outer: list[Index]) -> None:
+        """The loops below `outer`."""
+        sizes = self._nest.sizes
+        if len(outer) == len(sizes) - 1:
+            self._row(outer, 0, sizes[-1])
+        else:
+            self._e.loop(0, sizes[len(outer)], 1, lambda i: self._rows([*outer, i]))
+
+    def _row(self, outer: list[Index], start: Index, size: int) -> None:
+        """`size` iterations of the last loop from `start`."""
+        e, lanes = self._e, self._nest.lanes
+        if lanes is None:
+            e.loop(start, e.add(start, size), 1, lambda i: self._compute([*outer, i]))
+            return
+        here = Point(e, self._inputs, [*outer, 0])
+        known = {
+            a: e.broadcast(here.load(a), lanes) for a in self._accesses if _same_along_row(a)
+        }
+        whole = size // lanes * lanes
+        e.loop(start, e.add(start, whole), lanes, lambda i: self._compute([*outer, i], known))
+        if size > whole:
+            self._compute([*outer, e.add(start, whole)], known, active=size - whole)
+
+    def _compute(
+        self,
+        at: list[Index],
+        known: dict[Access, ir.Value] | None = None,
+        active: int | None = None,
+    ) -> None:
+        point = Point(self._e, self._inputs, at, self._nest.lanes, active, known or {})
+        evaluation = Evaluation(self._e, point.lanes, point.load, position=point.index)
+        values = [evaluation.value(piece.node) for piece in self._nest.pieces]
+        for piece, value in zip(self._nest.pieces, values, strict=True):
+            point.store(value, self._outputs[piece.output], piece.position)
+
+
+def _same_along_row(access: Access) -> bool:
+    """Whether an access reads one element in all iterations of the last loop."""
+    forms = [access.form, *(guard.form for guard in access.guards)]
+    return isinstance(access.source, Argument) and not any(f.coefficients[-1] for f in forms)
+
+
+def bits_of(element: ir.Type) -> int:
+    """Width of a scalar type in memory."""
+    return 64 if isinstance(element, ir.IndexType) else element.width
+
+
+def generics_of(node: Node) -> set[Generic]:
+    """The generics whose regions a tree evaluates."""
+    if not isinstance(node, Apply):
+        return set()
+    return {node.generic}.union(*(generics_of(o) for o in node.operands if o is not None))
+
+
+def _region_ops(generics: Iterable[Generic]) -> list[ir.Operation]:
+    return [op.operation for generic in generics for op in generic.block.operations]
+
+
+def widest_bits(
+    nodes: Sequence[Node], elements: Sequence[ir.Type], others: Sequence[Generic] = ()
+) -> int:
+    """Bits of the widest type that trees read or compute with (loop indices aside).
+
+    Args:
+        nodes: the trees.
+        elements: element types to consider besides.
+        others: generics whose regions are to be considered besides.
+    """
+    types = [*elements, *(access.element for node in nodes for access in leaves(node))]
+    generics = {*others}.union(*(generics_of(node) for node in nodes))
+    types += [r.type for op in _region_ops(generics) for r in op.results]
+    return max(8, *(bits_of(t) for t in types if not isinstance(t, ir.IndexType)))
+
+
+def math_ops(node: Node) -> int:
+    """How many elementary functions a tree computes for each point."""
+    return sum(op.name.startswith("math.") for op in _region_ops(generics_of(node)))

@@ -1,0 +1,359 @@
+"""Functions of reductions over rows, brought into one form: softmax, normalisations, sums, means, maxima.
+
+All loops of the function are put over one common set: loops over rows, and loops along a row. A `Program` is a sequence of passes
+over each row: every pass but the last computes reductions that depend on the results of earlier ones, the last one writes
+what is as large as the rows. Element-wise parts are trees (`expressions.py`) in the passes that use them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nnvm_mlir.lowering.cpu.affine import Form, coalesce, delinearize, regroup, row_major_strides
+from nnvm_mlir.lowering.cpu.emitter import Unsupported
+from nnvm_mlir.lowering.cpu.expressions import (
+    Accumulator,
+    Apply,
+    Load,
+    Node,
+    apply,
+    expression,
+    leaves,
+    positions,
+    rewrite,
+)
+from nnvm_mlir.lowering.cpu.structured import Argument, Generic, Kernel, Result, producer
+from nnvm_mlir.mlir import ir
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """One result of a reduction: `acc = operation(acc, term)` along the row.
+
+    Attributes:
+        result: what it computes.
+        operation: "arith.addf", "arith.maximumf", ...
+        attributes: attributes of that operation.
+        term: the region's value that is combined.
+        operands: a tree for each argument of the region; None for those that the term does not need.
+        init: the accumulator's first value.
+        position: of the result in its buffer.
+    """
+
+    result: Result
+    operation: str
+    attributes: dict[str, ir.Attribute]
+    term: ir.Value
+    operands: tuple[Node | None, ...]
+    init: Node
+    position: Form
+
+    @property
+    def element(self) -> ir.Type:
+        """Type of the accumulator."""
+        return self.result.generic.elements[self.result.index]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Everything that the reduction reads."""
+        return [self.init, *(node for node in self.operands if node is not None)]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result of the function.
+
+    Attributes:
+        number: which one.
+        node: its value.
+        position: where an iteration writes.
+        element: its element type.
+    """
+
+    number: int
+    node: Node
+    position: Form
+    element: ir.Type
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function over rows. All forms are over its loops.
+
+    Attributes:
+        kernel: the function.
+        sizes: trip count of each loop. Vectors run along the last one.
+        along: for each loop whether it is along the row. If the last one is not, each lane is a row of its own.
+        passes: reductions of each pass.
+        outputs: results of the function.
+    """
+
+    kernel: Kernel
+    sizes: tuple[int, ...]
+    along: tuple[bool, ...]
+    passes: tuple[tuple[Reduction, ...], ...]
+    outputs: tuple[Output, ...]
+
+    def varies(self, node: Node) -> bool:
+        """Whether the value of `node` changes along the row."""
+        forms = [f for a in leaves(node) for f in (a.form, *(g.form for g in a.guards))]
+        return any(self.along[d] for form in (*forms, *positions(node)) for d in form.dims)
+
+    def fills_rows(self, output: Output) -> bool:
+        """Whether an output has an element for every element of the rows."""
+        return any(self.along[d] for d in output.position.dims)
+
+
+def build(kernel: Kernel) -> Program:
+    """Brings a kernel into this form.
+
+    Raises:
+        Unsupported: there is no reduction; reductions run over different loops or do not combine one operation at a time; no
+            loop can be vectorised with unit stride.
+    """
+    reducing = [g for g in kernel.generics if not g.is_elementwise]
+    if not reducing:
+        raise Unsupported("no reduction")
+    sizes = _common_sizes([*reducing, *(r.generic for r in kernel.results)])
+    loops = {generic: _loops_over(generic, sizes) for generic in reducing}
+    along = {d for g in reducing for d in _reduced(g, loops[g])}
+    if any(_reduced(g, loops[g]) != along for g in reducing):
+        raise Unsupported("reductions over different dimensions")
+
+    written: dict[Result, Form] = {}
+    reductions: list[Reduction] = []
+    for generic in reducing:
+        reductions += _reductions(generic, loops[generic], sizes, written)
+        for index, output in enumerate(generic.outputs):
+            written[Result(generic, index)] = output.compose(loops[generic], len(sizes))
+    row_sizes = [1 if d in along else size for d, size in enumerate(sizes)]
+    outputs = [
+        _output(number, result, sizes, row_sizes, written)
+        for number, result in enumerate(kernel.results)
+    ]
+    program = Program(
+        kernel,
+        tuple(sizes),
+        tuple(d in along for d in range(len(sizes))),
+        _passes(reductions),
+        tuple(outputs),
+    )
+    return _arrange(program)
+
+
+def reduction_inputs(node: Node) -> set[Accumulator]:
+    """The results of reductions that a tree uses."""
+    if isinstance(node, Accumulator):
+        return {node}
+    if isinstance(node, Load):
+        return set()
+    return set().union(*(reduction_inputs(o) for o in node.operands if o is not None))
+
+
+def replace_node(node: Node, old: Node, new: Node) -> Node:
+    """The tree with every occurrence of `old` replaced."""
+    if node == old:
+        return new
+    if not isinstance(node, Apply):
+        return node
+    operands = tuple(None if o is None else replace_node(o, old, new) for o in node.operands)
+    return replace(node, operands=operands)
+
+
+def _common_sizes(generics: Sequence[Generic]) -> list[int]:
+    """Loops into which the loops of all generics over whole rows can be split, outermost first."""
+    total = max(math.prod(generic.sizes) for generic in generics)
+    if total == 0:
+        raise Unsupported("no elements")
+    cuts = {1, total}
+    for generic in generics:
+        if math.prod(generic.sizes) == total:
+            span = 1
+            for d in reversed(_memory_order(generic)):
+                span *= generic.sizes[d]
+                cuts.add(span)
+    ordered = sorted(cuts)
+    sizes = []
+    for below, above in zip(ordered, ordered[1:], strict=False):
+        if above % below:
+            raise Unsupported("loops that do not nest in each other")
+        sizes.append(above // below)
+    return sizes[::-1]
+
+
+def _memory_order(generic: Generic) -> list[int]:
+    """The loops of a generic, outermost first as they walk over its largest operand."""
+    loops = range(len(generic.sizes))
+    forms = [a.form for a in generic.inputs if a is not None] + list(generic.outputs)
+    for form in forms:
+        if all(form.coefficients[d] > 0 for d in loops if generic.sizes[d] > 1):
+            return sorted(loops, key=lambda d: -form.coefficients[d])
+    return list(loops)
+
+
+def _loops_over(generic: Generic, sizes: Sequence[int]) -> tuple[Form, ...]:
+    """The loops of a generic over whole rows as forms over the common loops."""
+    order = _memory_order(generic)
+    strides = [0] * len(order)
+    for d, stride in zip(order, row_major_strides([generic.sizes[d] for d in order]), strict=True):
+        strides[d] = stride
+    forms = delinearize(Form(row_major_strides(sizes)), strides, generic.sizes, sizes)
+    if forms is None:
+        raise Unsupported("reductions over different rows")
+    return forms
+
+
+def _reduced(generic: Generic, loops: Sequence[Form]) -> set[int]:
+    """The common loops that a reduction runs over."""
+    reduced = {d for d, f in enumerate(loops) if generic.reductions[d] for d in f.dims}
+    kept = {d for d, f in enumerate(loops) if not generic.reductions[d] for d in f.dims}
+    if reduced & kept:
+        raise Unsupported("a common loop that is reduced in part")
+    return reduced
+
+
+def _reductions(
+    generic: Generic, loops: tuple[Form, ...], sizes: Sequence[int], written: dict[Result, Form]
+) -> list[Reduction]:
+    first = len(generic.inputs)
+    arguments = list(generic.block.arguments)
+    accumulators = set(arguments[first:])
+    found = []
+    for index, value in enumerate(generic.yielded):
+        if any(generic.reductions[d] for d in generic.outputs[index].dims):
+            raise Unsupported("a result that is indexed by a reduced loop")
+        op = producer(value)
+        if op is None or len(op.operands) != 2:
+            raise Unsupported("a reduction that does not combine two values")
+        mine = arguments[first + index]
+        left, right = op.operands
+        if (left == mine) == (right == mine):
+            raise Unsupported("a reduction that does not combine the accumulator once")
+        term = right if left == mine else left
+        needed = _arguments_below(term)
+        if needed & accumulators:
+            raise Unsupported("a reduction whose term depends on an accumulator")
+        operands = tuple(
+            expression(access.compose(loops, len(sizes)), sizes, written)
+            if access is not None and argument in needed
+            else None
+            for argument, access in zip(arguments, (*generic.inputs, *generic.inits), strict=True)
+        )
+        init = expression(generic.inits[index].compose(loops, len(sizes)), sizes, written)
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        position = generic.outputs[index].compose(loops, len(sizes))
+        found.append(
+            Reduction(Result(generic, index), op.name, attributes, term, operands, init, position)
+        )
+    return found
+
+
+def _arguments_below(value: ir.Value) -> set[ir.Value]:
+    op = producer(value)
+    if op is None:
+        return {value}
+    return set().union(*(_arguments_below(operand) for operand in op.operands))
+
+
+def _output(
+    number: int,
+    result: Result,
+    sizes: Sequence[int],
+    row_sizes: Sequence[int],
+    written: dict[Result, Form],
+) -> Output:
+    generic = result.generic
+    element = generic.elements[result.index]
+    if result in written:
+        return Output(number, Accumulator(result.index, generic), written[result], element)
+    position = generic.outputs[result.index]
+    for space in (sizes, row_sizes):
+        if math.prod(space) == math.prod(generic.sizes):
+            flat = Form(row_major_strides(space)).normalized(space)
+            loops = delinearize(flat, position.coefficients, generic.sizes, sizes)
+            if loops is not None:
+                node = apply(generic, result.index, loops, sizes, written)
+                return Output(number, node, position.compose(loops, len(sizes)), element)
+    raise Unsupported("a result that is neither as large as the rows nor one number a row")
+
+
+def _passes(reductions: Sequence[Reduction]) -> tuple[tuple[Reduction, ...], ...]:
+    level: dict[Result, int] = {}
+    for reduction in reductions:
+        before = set().union(*(reduction_inputs(node) for node in reduction.nodes))
+        needs = [level[Result(a.generic, a.index)] for a in before if a.generic is not None]
+        level[reduction.result] = max(needs, default=-1) + 1
+    return tuple(
+        tuple(r for r in reductions if level[r.result] == n)
+        for n in range(max(level.values()) + 1)
+    )
+
+
+def _forms(program: Program) -> list[Form]:
+    nodes = [node for part in program.passes for r in part for node in r.nodes]
+    nodes += [output.node for output in program.outputs]
+    accesses = {access for node in nodes for access in leaves(node)}
+    forms = [f for a in accesses for f in (a.form, *(g.form for g in a.guards))]
+    forms += [form for node in nodes for form in positions(node)]
+    forms += [r.position for part in program.passes for r in part]
+    return forms + [output.position for output in program.outputs]
+
+
+def _arrange(program: Program) -> Program:
+    """Merges loops, and moves the one to vectorise to the end."""
+    groups = coalesce(program.sizes, program.along, _forms(program))
+    lane = _lane_group(program, groups)
+    kinds = [program.along[group[0]] for group in groups]
+    order = sorted(range(len(groups)), key=lambda i: (i == lane, kinds[i], i))
+    groups = [groups[i] for i in order]
+
+    def change(form: Form) -> Form:
+        return regroup(form, groups)
+
+    def changed(reduction: Reduction) -> Reduction:
+        operands = tuple(None if o is None else rewrite(o, change) for o in reduction.operands)
+        return replace(
+            reduction,
+            operands=operands,
+            init=rewrite(reduction.init, change),
+            position=change(reduction.position),
+        )
+
+    return replace(
+        program,
+        sizes=tuple(math.prod(program.sizes[d] for d in group) for group in groups),
+        along=tuple(program.along[group[0]] for group in groups),
+        passes=tuple(tuple(changed(r) for r in part) for part in program.passes),
+        outputs=tuple(
+            replace(o, node=rewrite(o.node, change), position=change(o.position))
+            for o in program.outputs
+        ),
+    )
+
+
+def _lane_group(program: Program, groups: Sequence[tuple[int, ...]]) -> int:
+    """The group of loops that vectors run along: stride 1 in the outputs and in most of what is read."""
+
+    def strides(group: tuple[int, ...], forms: Sequence[Form]) -> list[int]:
+        return [form.coefficients[group[-1]] for form in forms]
+
+    outputs = [output.position for output in program.outputs]
+    best, choice = 0, None
+    reads = [
+        a.form
+        for part in program.passes for r in part for node in r.nodes for a in leaves(node)
+        if isinstance(a.source, Argument)
+    ]  # fmt: skip
+    for number, group in enumerate(groups):
+        written = strides(group, outputs)
+        allowed = (0, 1) if program.along[group[0]] else (1,)
+        if all(stride in allowed for stride in written):
+            score = 1 + sum(stride == 1 for stride in strides(group, reads))
+            if score > best:
+                best, choice = score, number
+    if choice is None:
+        raise Unsupported("no loop with unit stride to vectorise")
+    return choice
+

@@ -1,0 +1,456 @@
+"""Kernel functions as plain data: loops, affine accesses into flat buffers, and expression trees.
+
+A kernel function at linalg level is a graph of `linalg.generic` operations between reshapes, slices and pads. The generators do
+not want the graph, they want to know *which element of which buffer* an iteration touches. `read` answers that: every operand of
+every generic becomes an `Access`, an affine form over the generic's loops into the flat (row-major) buffer it comes from, with
+`tensor.pad`, `tensor.extract_slice` and the reshapes on the way folded in. Emitting the region of a generic is in
+`expressions.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
+from nnvm_mlir.lowering.cpu.emitter import Unsupported
+from nnvm_mlir.mlir import func, ir
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of the kernel function."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same value everywhere: a splat constant or a `linalg.fill` with a constant."""
+
+    value: float | int
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """The content of a `tensor.empty`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A result of another generic of the kernel."""
+
+    generic: Generic
+    index: int
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Result)
+            and self.generic is other.generic
+            and self.index == other.index
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.generic), self.index))
+
+
+Source = Argument | Constant | Undefined | Result
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A range check from a `tensor.pad`: the element is in the buffer where `0 <= form < size`, else it is the padding."""
+
+    form: Form
+    size: int
+
+
+@dataclass(frozen=True)
+class Access:
+    """What an operand of a generic reads: element `form(loops)` of the flat buffer `source`.
+
+    Attributes:
+        source: where the buffer comes from.
+        form: position in it as an affine form over the loops. Only meaningful where every guard holds.
+        element: element type.
+        guards: range checks left by padding, none that always holds.
+        padding: what is read where a guard fails; None without guards.
+    """
+
+    source: Source
+    form: Form
+    element: ir.Type
+    guards: tuple[Guard, ...] = ()
+    padding: float | int | None = None
+
+    def map(self, change: Callable[[Form], Form]) -> Access:
+        """This access with every form replaced by `change` of it."""
+        return replace(
+            self,
+            form=change(self.form),
+            guards=tuple(Guard(change(g.form), g.size) for g in self.guards),
+        )
+
+    def compose(self, forms: Sequence[Form], dims: int) -> Access:
+        """This access with loop i replaced by `forms[i]`, which are over `dims` loops of somebody else."""
+        return self.map(lambda form: form.compose(forms, dims))
+
+
+@dataclass(frozen=True, eq=False)
+class Generic:
+    """One `linalg.generic`.
+
+    Attributes:
+        operation: the operation itself.
+        sizes: trip count of each loop.
+        reductions: for each loop whether it is a reduction.
+        inputs: accesses of the `ins`; None where the region does not use the operand (the shape-only window of a pooling).
+        inits: accesses of the `outs` as they are before.
+        outputs: for each result the position that an iteration writes, over the loops.
+        elements: element type of each result.
+        counts: number of elements of each result.
+    """
+
+    operation: ir.Operation
+    sizes: tuple[int, ...]
+    reductions: tuple[bool, ...]
+    inputs: tuple[Access | None, ...]
+    inits: tuple[Access, ...]
+    outputs: tuple[Form, ...]
+    elements: tuple[ir.Type, ...]
+    counts: tuple[int, ...]
+
+    @cached_property
+    def block(self) -> ir.Block:
+        """The region's body."""
+        return self.operation.regions[0].blocks[0]
+
+    @cached_property
+    def yielded(self) -> tuple[ir.Value, ...]:
+        """The region's values that become the results."""
+        *_, terminator = self.block.operations
+        return tuple(terminator.operands)
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether there is no reduction."""
+        return not any(self.reductions)
+
+    @cached_property
+    def uses_position(self) -> bool:
+        """Whether the region asks for loop indices (`linalg.index`)."""
+        return any(op.operation.name == "linalg.index" for op in self.block.operations)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function.
+
+    Attributes:
+        function: the `func.func` on tensors.
+        arguments: number of elements and element type of each argument.
+        generics: those that the results need, producers first.
+        results: for each result of the function the generic's result that it is (possibly reshaped).
+    """
+
+    function: func.FuncOp
+    arguments: tuple[tuple[int, ir.Type], ...]
+    generics: tuple[Generic, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def outputs(self) -> tuple[tuple[int, ir.Type], ...]:
+        """Number of elements and element type of each result."""
+        return tuple((r.generic.counts[r.index], r.generic.elements[r.index]) for r in self.results)
+
+
+def read(function: func.FuncOp) -> Kernel:
+    """Reads a kernel function at linalg level.
+
+    Raises:
+        Unsupported: it has operations, dynamic shapes or index expressions that this form cannot express.
+    """
+    reader = _Reader()
+    entry = function.regions[0].blocks[0]
+    arguments = tuple((_count(a.type), _element(a.type)) for a in entry.arguments)
+    *_, terminator = entry.operations
+    results = []
+    for value in terminator.operands:
+        access = reader.access(value, _identity(value.type), _shape(value.type))
+        count = _count(value.type)
+        if not isinstance(access.source, Result) or access.guards:
+            raise Unsupported("a result is not computed by a linalg.generic")
+        identity = Form(row_major_strides(_shape(value.type)))
+        if access.form.normalized(_shape(value.type)) != identity.normalized(_shape(value.type)):
+            raise Unsupported("a result is a slice or a permutation")
+        if access.source.generic.counts[access.source.index] != count:
+            raise Unsupported("a result is a slice")
+        results.append(access.source)
+    return Kernel(function, arguments, tuple(reader.generics), tuple(results))
+
+
+@dataclass
+class _Reader:
+    generics: list[Generic] = field(default_factory=list)
+    _known: dict[ir.Operation, Generic] = field(default_factory=dict)
+
+    def generic(self, op: ir.Operation) -> Generic:
+        if op in self._known:
+            return self._known[op]
+        block = op.regions[0].blocks[0]
+        _check_region(block)
+        maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
+        kinds = [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
+        reductions = tuple("reduction" in kind for kind in kinds)
+        operands = list(op.operands)
+        subscripts = [[_form(e, len(kinds)) for e in map_.results] for map_ in maps]
+        sizes = _loop_sizes(len(kinds), operands, subscripts)
+        first_init = len(operands) - len(op.results)
+        accesses: list[Access | None] = []
+        for number, (operand, forms) in enumerate(zip(operands, subscripts, strict=True)):
+            used = any(True for _ in block.arguments[number].uses)
+            needed = used or number >= first_init
+            accesses.append(self.access(operand, forms, sizes) if needed else None)
+        outputs = tuple(
+            _flatten(forms, _shape(operand.type), len(sizes)).normalized(sizes)
+            for operand, forms in zip(operands[first_init:], subscripts[first_init:], strict=True)
+        )
+        generic = Generic(
+            operation=op,
+            sizes=sizes,
+            reductions=reductions,
+            inputs=tuple(accesses[:first_init]),
+            inits=tuple(a for a in accesses[first_init:] if a is not None),
+            outputs=outputs,
+            elements=tuple(_element(r.type) for r in op.results),
+            counts=tuple(_count(r.type) for r in op.results),
+        )
+        self._known[op] = generic
+        self.generics.append(generic)
+        return generic
+
+    def access(self, value: ir.Value, forms: Sequence[Form], sizes: Sequence[int]) -> Access:
+        """Traces element `forms` (one a dimension, over loops of `sizes`) of `value` to the buffer it lies in."""
+        element = _element(value.type)
+        guards: list[Guard] = []
+        padding: float | int | None = None
+        while True:
+            root = _behind_reshapes(value)
+            source = self._source(root)
+            if source is not None:
+                flat = _flatten(forms, _shape(value.type), len(sizes)).normalized(sizes)
+                if isinstance(source, Constant):
+                    flat = Form.zero(len(sizes))
+                    if padding not in (None, source.value):
+                        raise Unsupported("a padded constant")
+                    guards = []
+                return Access(source, flat, element, tuple(guards), padding if guards else None)
+            op = producer(value)
+            value = op.operands[0]
+            if op.name == "tensor.pad":
+                low = _static(op, "static_low")
+                high = _static(op, "static_high")
+                number = _pad_value(op)
+                shape = _shape(value.type)
+                forms = [form.shifted(-by) for form, by in zip(forms, low, strict=True)]
+                for form, before, after, size in zip(forms, low, high, shape, strict=True):
+                    lowest, highest = form.bounds(sizes)
+                    if not (before or after) or (lowest >= 0 and highest < size):
+                        continue
+                    if padding not in (None, number):
+                        raise Unsupported("nested pads with different values")
+                    padding = number
+                    guards.append(Guard(form.normalized(sizes), size))
+            elif op.name == "tensor.extract_slice":
+                forms = _through_slice(op, forms, len(sizes))
+            elif op.name == "tensor.expand_shape":
+                shape = _shape(op.results[0].type)
+                forms = [
+                    _flatten([forms[d] for d in group], [shape[d] for d in group], len(sizes))
+                    for group in _reassociation(op)
+                ]
+            elif op.name == "tensor.collapse_shape":
+                shape = _shape(value.type)
+                split: list[Form] = []
+                for form, group in zip(forms, _reassociation(op), strict=True):
+                    extents = [shape[d] for d in group]
+                    parts = delinearize(form, row_major_strides(extents), extents, sizes)
+                    if parts is None:
+                        raise Unsupported("a collapsed dimension is not indexed part by part")
+                    split.extend(parts)
+                forms = split
+            else:
+                raise Unsupported(f"{op.name} feeds a linalg.generic")
+
+    def _source(self, value: ir.Value) -> Source | None:
+        op = producer(value)
+        if op is None:
+            return Argument(ir.BlockArgument(value).arg_number)
+        if op.name == "linalg.generic":
+            generic = self.generic(op)
+            number = ir.OpResult(value).result_number
+            return _filled(generic, number) or Result(generic, number)
+        if op.name == "linalg.fill":
+            return self._source(op.operands[0])
+        if op.name == "arith.constant":
+            return Constant(constant_value(op))
+        if op.name == "tensor.empty":
+            return Undefined()
+        if op.name == "tensor.splat":
+            return self._source(op.operands[0])
+        return None
+
+
+def producer(value: ir.Value) -> ir.Operation | None:
+    """The operation that `value` is a result of; None for the arguments of a block."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def constant_value(op: ir.Operation) -> float | int:
+    """The value of a scalar or splat `arith.constant`.
+
+    Raises:
+        Unsupported: the elements differ.
+    """
+    attribute = op.attributes["value"]
+    if isinstance(attribute, ir.DenseElementsAttr):
+        if not attribute.is_splat:
+            raise Unsupported("a constant tensor with different elements")
+        attribute = attribute.get_splat_value()
+    return attribute.value
+
+
+def _filled(generic: Generic, number: int) -> Constant | None:
+    """The constant that a generic just copies (a generalised linalg.fill or broadcast of a constant)."""
+    value = generic.yielded[number]
+    op = producer(value)
+    if op is None:
+        position = ir.BlockArgument(value).arg_number
+        if position < len(generic.inputs):
+            access = generic.inputs[position]
+            if access is not None and isinstance(access.source, Constant):
+                return access.source
+    elif op.name == "arith.constant":
+        return Constant(constant_value(op))
+    return None
+
+
+def _check_region(block: ir.Block) -> None:
+    for op in block.operations:
+        name = op.operation.name
+        if not name.startswith(("arith.", "math.")) and name not in ("linalg.yield", "linalg.index"):
+            raise Unsupported(f"{name} in the region of a linalg.generic")
+        for operand in op.operands:
+            source = producer(operand)
+            if source is not None and source.block != block and source.name != "arith.constant":
+                raise Unsupported("a region uses a computed value of the function around it")
+
+
+def _loop_sizes(
+    count: int, operands: Sequence[ir.Value], subscripts: Sequence[Sequence[Form]]
+) -> tuple[int, ...]:
+    sizes: list[int | None] = [None] * count
+    for operand, forms in zip(operands, subscripts, strict=True):
+        for form, extent in zip(forms, _shape(operand.type), strict=True):
+            dims = form.dims
+            if form.offset == 0 and len(dims) == 1 and form.coefficients[dims[0]] == 1:
+                sizes[dims[0]] = extent
+    if None in sizes:
+        raise Unsupported("a loop whose size is not the size of an operand's dimension")
+    return tuple(size for size in sizes if size is not None)
+
+
+def _form(expression: ir.AffineExpr, dims: int) -> Form:
+    if isinstance(expression, ir.AffineDimExpr):
+        return Form.of_dim(expression.position, dims)
+    if isinstance(expression, ir.AffineConstantExpr):
+        return Form((0,) * dims, expression.value)
+    if isinstance(expression, ir.AffineAddExpr):
+        return _form(expression.lhs, dims) + _form(expression.rhs, dims)
+    if isinstance(expression, ir.AffineMulExpr):
+        left, right = expression.lhs, expression.rhs
+        if isinstance(left, ir.AffineConstantExpr):
+            left, right = right, left
+        if isinstance(right, ir.AffineConstantExpr):
+            return _form(left, dims).scaled(right.value)
+    raise Unsupported(f"the index expression {expression} is not linear")
+
+
+def _flatten(forms: Sequence[Form], shape: Sequence[int], dims: int) -> Form:
+    total = Form.zero(dims)
+    for form, stride in zip(forms, row_major_strides(shape), strict=True):
+        total = total + form.scaled(stride)
+    return total
+
+
+def _through_slice(op: ir.Operation, forms: Sequence[Form], dims: int) -> list[Form]:
+    offsets, extents, steps = (
+        _static(op, f"static_{name}") for name in ("offsets", "sizes", "strides")
+    )
+    kept = list(_shape(op.results[0].type))
+    remaining = list(forms)
+    result = []
+    for offset, extent, step in zip(offsets, extents, steps, strict=True):
+        if kept and kept[0] == extent:
+            kept.pop(0)
+            result.append(remaining.pop(0).scaled(step).shifted(offset))
+        else:  # a unit dimension that the slice drops
+            result.append(Form.zero(dims).shifted(offset))
+    return result
+
+
+def _static(op: ir.Operation, name: str) -> list[int]:
+    values = list(ir.DenseI64ArrayAttr(op.attributes[name]))
+    if any(value < -(2**62) for value in values):
+        raise Unsupported(f"{op.name} with {name} known only at run time")
+    return values
+
+
+def _pad_value(op: ir.Operation) -> float | int:
+    *_, terminator = op.regions[0].blocks[0].operations
+    constant = producer(terminator.operands[0])
+    if constant is None or constant.name != "arith.constant":
+        raise Unsupported("tensor.pad with a computed value")
+    return constant_value(constant)
+
+
+def _reassociation(op: ir.Operation) -> list[list[int]]:
+    return [
+        [ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)]
+        for group in ir.ArrayAttr(op.attributes["reassociation"])
+    ]
+
+
+def _behind_reshapes(value: ir.Value) -> ir.Value:
+    while (op := producer(value)) is not None and op.name in (
+        "tensor.collapse_shape",
+        "tensor.expand_shape",
+    ):
+        value = op.operands[0]
+    return value
+
+
+def _identity(type_: ir.Type) -> list[Form]:
+    rank = len(_shape(type_))
+    return [Form.of_dim(d, rank) for d in range(rank)]
+
+
+def _shape(type_: ir.Type) -> tuple[int, ...]:
+    if not isinstance(type_, ir.ShapedType):
+        return ()
+    if not type_.has_static_shape:
+        raise Unsupported(f"the dynamic type {type_}")
+    return tuple(type_.shape)
+
+
+def _count(type_: ir.Type) -> int:
+    count = 1
+    for extent in _shape(type_):
+        count *= extent
+    return count
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element_type if isinstance(type_, ir.ShapedType) else type_

@@ -1,0 +1,211 @@
+"""`GraphBuilder`: builds a graph operator by operator, folding what is known as it goes.
+
+Frontends use it. Every node carries its type; a node whose value is known carries the value too, and an operator on known values
+is evaluated at once (so shape arithmetic vanishes), within a budget of bytes that is checked before anything is allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nnvm_mlir.dialects import nnvm
+from nnvm_mlir.dialects.nnvm.creation import Constant
+from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.errors import CompileError
+from nnvm_mlir.graph import (
+    ENTRY,
+    INPUT,
+    PARAMETER,
+    Graph,
+    update_function_type,
+    variable_attributes,
+)
+from nnvm_mlir.mlir import func, ir
+
+FOLD_LIMIT = 512 * 1024 * 1024
+"""Default budget in bytes of one folded constant."""
+
+INLINE_ELEMENTS = 16
+"""Constants of at most this many elements stay in the IR; larger ones become parameters."""
+
+
+@dataclass(eq=False)
+class Node:
+    """A tensor of a graph under construction.
+
+    Attributes:
+        type: its type.
+        constant: its value where it is known; read-only.
+        name: the name of the variable, if it is one, or a suggestion for one.
+    """
+
+    type: TensorType
+    constant: np.ndarray | None = None
+    name: str = ""
+    value: ir.Value | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The static shape."""
+        return self.type.shape or ()
+
+    @property
+    def dtype(self) -> str:
+        """The dtype name."""
+        return self.type.dtype or ""
+
+
+class GraphBuilder:
+    """Builds one graph in a context of its own choosing.
+
+    Args:
+        context: from `make_context()`.
+        fold_limit: bytes that one folded constant may take.
+    """
+
+    def __init__(self, context: ir.Context, fold_limit: int = FOLD_LIMIT) -> None:
+        self.context = context
+        self.fold_limit = fold_limit
+        self.params: dict[str, np.ndarray] = {}
+        self._names: set[str] = set()
+        self._variables: list[tuple[str, str]] = []
+        self._outputs: list[tuple[str, Node]] = []
+        with context, ir.Location.unknown():
+            self._module = ir.Module.create()
+            with ir.InsertionPoint(self._module.body):
+                self._entry = func.FuncOp(ENTRY, ([], []))
+            self._block = self._entry.add_entry_block()
+
+    def input(self, name: str, tensor_type: TensorType) -> Node:
+        """Declares an input. Raises CompileError when the name is taken."""
+        if name in self._names:
+            raise CompileError(f"two variables are named {name!r}")
+        return self._variable(name, INPUT, tensor_type)
+
+    def parameter(self, name: str, value: np.ndarray) -> Node:
+        """Declares a variable whose value is known but is kept out of the IR. Raises CompileError when the name is taken."""
+        if name in self._names:
+            raise CompileError(f"two variables are named {name!r}")
+        self.params[name] = np.asarray(value)
+        return self._variable(name, PARAMETER, TensorType.of(self.params[name]))
+
+    def constant(self, value: np.ndarray, name: str = "") -> Node:
+        """A known tensor; it enters the graph only if an operator that is not folded uses it."""
+        value = np.asarray(value)
+        return Node(TensorType.of(value), value, name)
+
+    def op(
+        self, operator: type[nnvm.Operator], *operands: Node, name: str = "", **attributes: Any
+    ) -> Node | Any:
+        """Adds an operator and returns its result, or a list where the operator has several.
+
+        Raises:
+            CompileError: the operator refuses its attributes or operands, or a fold exceeds the budget; it names the operator
+                and `name`.
+        """
+        try:
+            a = operator.attributes_from(attributes)
+            types = operator.infer(a, [node.type for node in operands])[1]
+        except (TypeError, ValueError) as error:
+            raise self._error(operator, name, str(error)) from error
+        if all(node.constant is not None for node in operands):
+            nodes = self._fold(operator, a, operands, types, name)
+        else:
+            nodes = self._emit(operator, operands, types, name, attributes)
+        return nodes[0] if len(nodes) == 1 else nodes
+
+    def output(self, name: str, node: Node) -> None:
+        """Declares the next output."""
+        self._outputs.append((name, node))
+
+    def finish(self, metadata: dict[str, str] | None = None) -> Graph:
+        """The graph; the builder must not be used afterwards."""
+        with self.context, ir.Location.unknown():
+            values = [self.materialize(node) for _, node in self._outputs]
+            with ir.InsertionPoint(self._block):
+                func.ReturnOp(values)
+            update_function_type(self._entry)
+            arguments = [variable_attributes(*variable) for variable in self._variables]
+            results = [variable_attributes(name) for name, _ in self._outputs]
+            self._entry.attributes["arg_attrs"] = ir.ArrayAttr.get(arguments)
+            self._entry.attributes["res_attrs"] = ir.ArrayAttr.get(results)
+        return Graph(self._module, self.params, metadata or {})
+
+    def materialize(self, node: Node) -> ir.Value:
+        """The SSA value of a node; a known one becomes a constant op or a parameter."""
+        if node.value is not None:
+            return node.value
+        if node.constant is None:
+            raise ValueError("the node belongs to another builder")
+        if node.type.size <= INLINE_ELEMENTS and node.dtype != "bfloat16":
+            with self.context, ir.InsertionPoint(self._block), ir.Location.unknown():
+                node.value = Constant.build(value=node.constant).output
+        else:
+            name = self._fresh(node.name or "constant")
+            node.value = self._variable(name, PARAMETER, node.type).value
+            self.params[name] = node.constant
+        return node.value
+
+    # ---- details ----------------------------------------------------------------------------------------------------
+
+    def _fresh(self, wish: str) -> str:
+        name, count = wish, 0
+        while name in self._names:
+            count += 1
+            name = f"{wish}_{count}"
+        return name
+
+    def _variable(self, name: str, kind: str, tensor_type: TensorType) -> Node:
+        self._names.add(name)
+        self._variables.append((name, kind))
+        with self.context:
+            value = self._block.add_argument(tensor_type.to_mlir(), ir.Location.name(name or "_"))
+        return Node(tensor_type, None, name, value)
+
+    def _fold(
+        self,
+        operator: type[nnvm.Operator],
+        a: nnvm.Operator,
+        operands: Sequence[Node],
+        types: Sequence[TensorType],
+        name: str,
+    ) -> list[Node]:
+        for tensor_type in types:
+            if tensor_type.nbytes > self.fold_limit:
+                message = f"folding needs {tensor_type.nbytes} bytes for {tensor_type}, the limit is {self.fold_limit}"
+                raise self._error(operator, name, message)
+        with np.errstate(all="ignore"):
+            values = operator.evaluate(a, *(node.constant for node in operands))
+        values = list(values) if isinstance(values, tuple) else [values]
+        return [self.constant(value, name) for value in values]
+
+    def _emit(
+        self,
+        operator: type[nnvm.Operator],
+        operands: Sequence[Node],
+        types: Sequence[TensorType],
+        name: str,
+        attributes: dict[str, Any],
+    ) -> list[Node]:
+        values = [self.materialize(node) for node in operands]
+        with self.context:
+            location = ir.Location.name(name or operator.OPERATION_NAME)
+            op = operator.build(
+                *values,
+                loc=location,
+                ip=ir.InsertionPoint(self._block),
+                result_types=types,
+                **attributes,
+            )
+        return [
+            Node(tensor_type, None, name, value)
+            for tensor_type, value in zip(types, op.operation.results, strict=True)
+        ]
+
+    def _error(self, operator: type[nnvm.Operator], name: str, message: str) -> CompileError:
+        where = f" (node {name!r})" if name else ""
+        return CompileError(f"'{operator.OPERATION_NAME}' op{where} {message}")

@@ -1,0 +1,35 @@
+"""Converters of ONNX operators, by family; importing this package fills the table in `registry`."""
+
+from nnvm_mlir.frontend.onnx.converters import (
+    broadcast,
+    control,
+    convolution,
+    creation,
+    elementwise,
+    image,
+    indexing,
+    linear,
+    normalization,
+    pooling,
+    quantization,
+    recurrent,
+    reduction,
+    transform,
+)
+
+__all__ = [
+    "broadcast",
+    "control",
+    "convolution",
+    "creation",
+    "elementwise",
+    "image",
+    "indexing",
+    "linear",
+    "normalization",
+    "pooling",
+    "quantization",
+    "recurrent",
+    "reduction",
+    "transform",
+]

@@ -1,0 +1,43 @@
+"""Small combinations of operators that several families need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nnvm_mlir.builder import Node
+from nnvm_mlir.frontend.onnx.converters import ops
+from nnvm_mlir.frontend.onnx.registry import NodeContext
+
+
+def reshape(ctx: NodeContext, data: Node, shape: Sequence[int]) -> Node:
+    """The tensor under another shape of as many elements."""
+    if data.shape == tuple(shape):
+        return data
+    return ctx.op(ops.Reshape, data, shape=tuple(shape), allow_zero=True)
+
+
+def cast(ctx: NodeContext, data: Node, dtype: str) -> Node:
+    """The tensor in another dtype."""
+    return data if data.dtype == dtype else ctx.op(ops.Cast, data, dtype=dtype)
+
+
+def broadcast_to(ctx: NodeContext, data: Node, shape: Sequence[int]) -> Node:
+    """The tensor broadcast to a shape that it can be broadcast to, as NumPy does."""
+    target = tuple(shape)
+    if data.shape == target:
+        return data
+    if 0 in target:  # where BroadcastTo would take 0 for "keep"
+        return ctx.constant(np.zeros(target), data.dtype)
+    return ctx.op(ops.BroadcastTo, data, shape=target)
+
+
+def channel_shape(channels: int, rank: int) -> tuple[int, ...]:
+    """The shape under which a vector over axis 1 broadcasts against data of `rank`."""
+    return (channels, *[1] * (rank - 2))
+
+
+def is_scalar(node: Node | None) -> bool:
+    """Whether a node is a known tensor of one element."""
+    return node is not None and node.constant is not None and node.type.size == 1

@@ -1,0 +1,290 @@
+"""ONNX model to graph: binds shapes, runs every node's converter in order, and inlines branches and functions.
+
+Values that are known are folded as the graph is built, so shape arithmetic leaves nothing behind, and a branch whose condition is
+known is imported alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
+
+from nnvm_mlir.builder import FOLD_LIMIT, GraphBuilder, Node
+from nnvm_mlir.context import make_context
+from nnvm_mlir.errors import CompileError, LoadError
+from nnvm_mlir.frontend.onnx.check import (
+    captured_names,
+    function_key,
+    node_label,
+    normalize_domain,
+    opset_versions,
+    ordered_nodes,
+)
+from nnvm_mlir.frontend.onnx.inputs import bind_inputs
+from nnvm_mlir.frontend.onnx.load import Model, Source, load_model
+from nnvm_mlir.frontend.onnx.registry import NodeContext, find_converter
+from nnvm_mlir.frontend.onnx.schema import Schema, find_schema
+from nnvm_mlir.frontend.onnx.standard_functions import function_body
+from nnvm_mlir.frontend.onnx.support import check_supported
+from nnvm_mlir.frontend.onnx.tensors import dtype_of, to_array
+from nnvm_mlir.graph import Graph
+import nnvm_mlir.frontend.onnx.converters
+
+log = logging.getLogger(__name__)
+
+NODE_LIMIT = 200_000
+"""Nodes that one import may convert, those of inlined functions and unrolled loops included."""
+
+MAX_CALL_DEPTH = 64
+"""How deep functions may call each other."""
+
+
+@dataclass
+class Scope:
+    """Names of one graph or function body while its nodes are converted.
+
+    Attributes:
+        opsets: version by domain.
+        values: what is defined so far.
+        outer: the enclosing graph, which a branch sees and a function does not.
+        attributes: of the function call being inlined, by name.
+        call_depth: how many function calls enclose it.
+    """
+
+    opsets: Mapping[str, int]
+    values: dict[str, Node] = field(default_factory=dict)
+    outer: Scope | None = None
+    attributes: Mapping[str, AttributeProto] = field(default_factory=dict)
+    call_depth: int = 0
+
+    def lookup(self, name: str) -> Node:
+        """The value of a name, here or in an enclosing graph."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.outer
+        raise CompileError(f"nothing defines {name!r}")
+
+
+class Importer:
+    """The state of one import: the graph under construction, and what the whole model offers to every node."""
+
+    def __init__(self, model: Model, fold_limit: int) -> None:
+        self.folder = model.folder
+        self.proto = model.proto
+        self.builder = GraphBuilder(make_context(), fold_limit)
+        self.functions = {function_key(function): function for function in model.proto.functions}
+        self._converted = 0
+
+    def run(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, np.ndarray]) -> Graph:
+        """Imports the model's graph."""
+        graph = self.proto.graph
+        scope = Scope(opset_versions(self.proto.opset_import))
+        scope.values.update(bind_inputs(self.builder, graph, shapes, values))
+        outputs = self.run_graph(graph, scope)
+        for declared, node in zip(graph.output, outputs, strict=True):
+            _check_output(declared, node)
+            self.builder.output(declared.name, node)
+        return self.builder.finish({entry.key: entry.value for entry in self.proto.metadata_props})
+
+    def run_graph(self, graph: GraphProto, scope: Scope) -> list[Node]:
+        """Converts a graph whose inputs `scope` already holds; returns its outputs."""
+        for tensor in graph.initializer:
+            array = to_array(tensor, self.folder, f"initializer {tensor.name!r}")
+            scope.values[tensor.name] = self.builder.constant(array, tensor.name)
+        return self._run_nodes(graph.node, [value.name for value in graph.output], scope)
+
+    def run_branch(self, graph: GraphProto, outer: Scope, arguments: Sequence[Node] = ()) -> list[Node]:
+        """Imports a branch or a loop body inline.
+
+        Raises:
+            CompileError: operators in it are not supported, or it takes another number of inputs.
+        """
+        check_supported(graph.node, outer.opsets, self.functions)
+        if len(arguments) != len(graph.input):
+            raise CompileError(
+                f"graph {graph.name!r} takes {len(graph.input)} inputs, not {len(arguments)}"
+            )
+        scope = Scope(outer.opsets, outer=outer, attributes=outer.attributes, call_depth=outer.call_depth)
+        scope.values.update(zip((value.name for value in graph.input), arguments, strict=True))
+        return self.run_graph(graph, scope)
+
+    def run_function(
+        self,
+        function: FunctionProto,
+        arguments: Sequence[Node | None],
+        given: Iterable[AttributeProto],
+        call_depth: int,
+    ) -> list[Node]:
+        """Inlines a function; an argument that is absent stays absent inside."""
+        if call_depth > MAX_CALL_DEPTH:
+            raise CompileError(
+                f"function {function.name!r} is recursive, or calls are nested more than {MAX_CALL_DEPTH} deep"
+            )
+        attributes = {attribute.name: attribute for attribute in function.attribute_proto}
+        attributes.update((attribute.name, attribute) for attribute in given)
+        scope = Scope(
+            opset_versions(function.opset_import), attributes=attributes, call_depth=call_depth
+        )
+        padded = [*arguments, *[None] * (len(function.input) - len(arguments))]
+        absent = {name for name, node in zip(function.input, padded, strict=True) if node is None}
+        for name, node in zip(function.input, padded, strict=True):
+            if node is not None:
+                scope.values[name] = node
+        nodes = [_without_inputs(node, absent) for node in function.node]
+        return self._run_nodes(nodes, list(function.output), scope)
+
+    # ---- nodes ------------------------------------------------------------------------------------------------------
+
+    def _run_nodes(
+        self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope
+    ) -> list[Node]:
+        defined = set(scope.values)
+        outer = scope.outer
+        while outer is not None:
+            defined |= outer.values.keys()
+            outer = outer.outer
+        order = ordered_nodes(nodes, defined)
+        reads = [captured_names(node) for node in order]
+        uses = Counter(name for names in reads for name in names)
+        uses.update(outputs)
+        for node, names in zip(order, reads, strict=True):
+            self._run_node(node, scope)
+            for name in names:  # what nothing reads any more is freed: folded weights can be large
+                uses[name] -= 1
+                if uses[name] == 0:
+                    scope.values.pop(name, None)
+        return [scope.lookup(name) for name in outputs]
+
+    def _run_node(self, node: NodeProto, scope: Scope) -> None:
+        self._converted += 1
+        if self._converted > NODE_LIMIT:
+            raise CompileError(
+                f"the model has more than {NODE_LIMIT} nodes once functions and loops are inlined"
+            )
+        node = _with_references_resolved(node, scope)
+        domain = normalize_domain(node.domain)
+        where = f"{node.op_type} node {node_label(node)!r}"
+        try:
+            results = self._convert(node, domain, scope)
+        except (CompileError, LoadError):
+            raise
+        except (ValueError, TypeError, ArithmeticError, LookupError, MemoryError) as error:
+            # A converter met something that the checks before it let pass; the model is to blame all the same.
+            raise CompileError(f"{where}: {error or type(error).__name__}") from error
+        if len(results) < len(node.output):
+            raise CompileError(f"{where} names {len(node.output)} outputs, it has {len(results)}")
+        for name, result in zip(node.output, results, strict=False):
+            if name:
+                scope.values[name] = result
+
+    def _convert(self, node: NodeProto, domain: str, scope: Scope) -> Sequence[Node]:
+        function = self.functions.get((domain, node.op_type, node.overload))
+        if function is not None:
+            arguments = [scope.lookup(name) if name else None for name in node.input]
+            return self.run_function(function, arguments, node.attribute, scope.call_depth + 1)
+        opset = scope.opsets[domain]
+        schema = find_schema(node.op_type, opset, domain)
+        if schema is None:
+            raise CompileError(f"{node.op_type} node {node_label(node)!r}: no such operator in opset {opset}")
+        schema.check_node(node)
+        convert = find_converter(node.op_type, opset, domain)
+        context = NodeContext(self, scope, node, opset, schema)
+        results = convert(context) if convert else self.expand_standard_function(context)
+        return [results] if isinstance(results, Node) else results
+
+    def expand_standard_function(self, context: NodeContext) -> Sequence[Node]:
+        """Converts a node by the function with which the standard defines its operator."""
+        body = function_body(context, context.schema)
+        if body is None:
+            raise context.error("is not supported with these attributes and types")
+        given = [*_schema_defaults(context.schema), *context.node.attribute]
+        return self.run_function(body, context.inputs, given, context.scope.call_depth + 1)
+
+
+def _schema_defaults(schema: Schema) -> list[AttributeProto]:
+    """Default values of an operator's attributes."""
+    declared = schema.definition.attributes.values()
+    return [
+        item.default_value
+        for item in declared
+        if item.default_value is not None and item.default_value.type != AttributeProto.UNDEFINED
+    ]
+
+
+def import_model(
+    model: Source | Model,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    values: Mapping[str, np.ndarray] | None = None,
+    fold_limit: int = FOLD_LIMIT,
+) -> Graph:
+    """Imports an ONNX model, specialised on shapes and, where given, on values of its inputs.
+
+    Args:
+        model: a path, the bytes of a file, a `ModelProto`, or what `load_model` returned.
+        shapes: shape of every input whose declared shape is open.
+        values: inputs to be constants of the graph; they are no inputs of it any more.
+        fold_limit: bytes that one folded constant may take.
+
+    Raises:
+        LoadError: the model or one of its tensors cannot be read.
+        NeedsShapes: the shapes of some inputs are neither declared nor given.
+        NeedsValue: a shape depends on the values of some inputs.
+        CompileError: the model is malformed, or has operators that are not supported (the message lists all of them).
+    """
+    loaded = model if isinstance(model, Model) else load_model(model)
+    importer = Importer(loaded, fold_limit)
+    opsets = opset_versions(loaded.proto.opset_import)
+    check_supported(loaded.proto.graph.node, opsets, importer.functions)
+    return importer.run(shapes or {}, values or {})
+
+
+def _check_output(declared: onnx.ValueInfoProto, node: Node) -> None:
+    """Dtypes must be as declared; shapes need not: files in the wild declare wrong ones, and the computed one is right."""
+    tensor_type = declared.type.tensor_type
+    if not tensor_type.elem_type:
+        return
+    what = f"output {declared.name!r}"
+    if dtype_of(tensor_type.elem_type, what) != node.dtype:
+        raise CompileError(
+            f"{what} is declared as {dtype_of(tensor_type.elem_type, what)}, but the model computes {node.dtype}"
+        )
+    if tensor_type.HasField("shape"):
+        shape = [dim.dim_value if dim.dim_value > 0 else None for dim in tensor_type.shape.dim]
+        if len(shape) != len(node.shape) or any(
+            want not in (None, have) for want, have in zip(shape, node.shape, strict=True)
+        ):
+            log.warning("%s is declared with shape %s, but has %s", what, shape, list(node.shape))
+
+
+def _with_references_resolved(node: NodeProto, scope: Scope) -> NodeProto:
+    """The node with references to the enclosing function's attributes replaced by their values, or dropped if not given."""
+    if not any(attribute.ref_attr_name for attribute in node.attribute):
+        return node
+    resolved = NodeProto()
+    resolved.CopyFrom(node)
+    del resolved.attribute[:]
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            resolved.attribute.append(attribute)
+        elif attribute.ref_attr_name in scope.attributes:
+            copy = resolved.attribute.add()
+            copy.CopyFrom(scope.attributes[attribute.ref_attr_name])
+            copy.name = attribute.name
+    return resolved
+
+
+def _without_inputs(node: NodeProto, absent: set[str]) -> NodeProto:
+    if not absent.intersection(node.input):
+        return node
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    copy.input[:] = ["" if name in absent else name for name in node.input]
+    return copy

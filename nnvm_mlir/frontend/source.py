@@ -1,0 +1,67 @@
+"""`Source`: anything that can be imported as a graph once its shapes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from nnvm_mlir.graph import Graph
+from nnvm_mlir.runtime.program import TensorSpec
+
+
+class NeedsShapes(Exception):
+    """The shapes of some inputs must be known to import the model.
+
+    Attributes:
+        names: of these inputs.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"the shapes of inputs {', '.join(map(repr, names))} are not known")
+        self.names = tuple(names)
+
+
+class NeedsValue(Exception):
+    """The values of some inputs must be known to import the model: shapes depend on them.
+
+    Attributes:
+        names: of these inputs.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"shapes depend on the values of inputs {', '.join(map(repr, names))}")
+        self.names = tuple(names)
+
+
+class Source(Protocol):
+    """A model before its shapes are bound."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    metadata: Mapping[str, str]
+
+    def import_graph(
+        self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, np.ndarray]
+    ) -> Graph:
+        """A new graph, in a context of its own, for these shapes.
+
+        Args:
+            shapes: shapes of inputs by name; dimensions that the model fixes need not be given.
+            values: inputs whose values are taken as known.
+
+        Raises:
+            NeedsShapes, NeedsValue: more must be known.
+            CompileError: the model cannot be imported.
+        """
+
+
+def open_source(model: Any) -> Source:
+    """The source of whatever a user calls a model.
+
+    Raises:
+        TypeError: it is nothing that can be compiled.
+        LoadError: the file cannot be read as a model.
+    """
+    raise NotImplementedError

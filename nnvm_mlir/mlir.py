@@ -1,0 +1,64 @@
+"""The one place that imports MLIR's Python bindings.
+
+Everything else takes `ir`, the upstream dialects and the rewriting API from here, so that another build of the bindings can be
+put in by changing this file only.
+"""
+
+from mlir import ir, passmanager
+from mlir._mlir_libs import _mlir as _bindings
+from mlir.dialects import (
+    affine,
+    arith,
+    bufferization,
+    func,
+    irdl,
+    linalg,
+    llvm,
+    math,
+    memref,
+    scf,
+    tensor,
+    vector,
+)
+from mlir.execution_engine import ExecutionEngine
+from mlir.passmanager import PassManager
+from mlir.rewrite import (
+    GreedyRewriteConfig,
+    GreedySimplifyRegionLevel,
+    PatternRewriter,
+    RewritePatternSet,
+    apply_patterns_and_fold_greedily,
+    walk_and_apply_patterns,
+)
+
+register_dialect = _bindings.register_dialect
+register_operation = _bindings.register_operation
+append_dialect_search_prefix = _bindings.globals.append_dialect_search_prefix
+
+__all__ = [
+    "ExecutionEngine",
+    "GreedyRewriteConfig",
+    "GreedySimplifyRegionLevel",
+    "PassManager",
+    "PatternRewriter",
+    "RewritePatternSet",
+    "affine",
+    "append_dialect_search_prefix",
+    "apply_patterns_and_fold_greedily",
+    "arith",
+    "bufferization",
+    "func",
+    "ir",
+    "irdl",
+    "linalg",
+    "llvm",
+    "math",
+    "memref",
+    "passmanager",
+    "register_dialect",
+    "register_operation",
+    "scf",
+    "tensor",
+    "vector",
+    "walk_and_apply_patterns",
+]

@@ -1,0 +1,155 @@
+"""What code is generated for: a frozen description of the machine, from which every schedule derives.
+
+Nothing here knows MLIR. `Target.parse` reads the text that users write (`"cpu"`, `"cpu:haswell"`, `"cpu:threads=2"`), `str()`
+writes it back.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+# Vector width in bits and number of vector registers by named instruction set; the names are LLVM's CPU names.
+_NAMED_CPUS = {
+    "x86-64": (128, 16, ""),
+    "haswell": (256, 16, "+avx2,+fma"),
+    "x86-64-v3": (256, 16, "+avx2,+fma"),
+    "skylake-avx512": (512, 32, "+avx512f,+avx512bw,+avx512dq,+avx512vl"),
+    "x86-64-v4": (512, 32, "+avx512f,+avx512bw,+avx512dq,+avx512vl"),
+    "neoverse-n1": (128, 32, "+neon"),
+}
+_ELEMENT_BITS = {
+    "f64": 64, "i64": 64, "f32": 32, "i32": 32, "f16": 16, "bf16": 16, "i16": 16, "i8": 8,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor to compile for.
+
+    Attributes:
+        kind: "cpu".
+        cpu: LLVM's name of the processor, or "native".
+        vector_bits: width of a vector register.
+        vector_registers: how many there are.
+        l1_bytes: first-level data cache of one core.
+        l2_bytes: second-level cache of one core.
+        threads: how many threads a kernel may use; 1 generates code without a threading runtime.
+    """
+
+    kind: str = "cpu"
+    cpu: str = "native"
+    vector_bits: int = 512
+    vector_registers: int = 32
+    l1_bytes: int = 32 * 1024
+    l2_bytes: int = 1024 * 1024
+    threads: int = 1
+
+    def lanes(self, element: str) -> int:
+        """Elements of type `element` ("f32", "i8", ...) in one vector register."""
+        return self.vector_bits // _ELEMENT_BITS[element]
+
+    def with_threads(self, threads: int | None) -> Target:
+        """This target with `threads` threads, or with `default_threads()` when None."""
+        count = default_threads() if threads is None else threads
+        if count < 1:
+            raise ValueError(f"threads must be at least 1, got {count}")
+        return replace(self, threads=count)
+
+    @staticmethod
+    def parse(text: str) -> Target:
+        """Reads "cpu" (this machine) or "cpu:NAME" (a named processor).
+
+        Raises:
+            ValueError: unknown kind or processor; the message lists the known ones.
+        """
+        kind, _, cpu = text.partition(":")
+        if kind != "cpu":
+            raise ValueError(f"unknown target {text!r}: expected 'cpu' or 'cpu:NAME'")
+        if cpu in ("", "native"):
+            return host()
+        if cpu not in _NAMED_CPUS:
+            known = ", ".join(sorted(_NAMED_CPUS))
+            raise ValueError(f"unknown processor {cpu!r} in target {text!r}: known are {known}")
+        bits, registers, _ = _NAMED_CPUS[cpu]
+        return replace(host(), cpu=cpu, vector_bits=bits, vector_registers=registers)
+
+    def __str__(self) -> str:
+        return self.kind if self.cpu == "native" else f"{self.kind}:{self.cpu}"
+
+
+@functools.cache
+def host() -> Target:
+    """The machine that this process runs on."""
+    flags = _cpu_flags()
+    if platform.machine() in ("aarch64", "arm64"):
+        bits, registers = 128, 32
+    elif "avx512f" in flags and "avx512bw" in flags and "avx512vl" in flags:
+        bits, registers = 512, 32
+    elif "avx2" in flags and "fma" in flags:
+        bits, registers = 256, 16
+    else:
+        bits, registers = 128, 16
+    return Target(
+        vector_bits=bits,
+        vector_registers=registers,
+        l1_bytes=_cache_bytes(1) or 32 * 1024,
+        l2_bytes=_cache_bytes(2) or 1024 * 1024,
+    )
+
+
+def default_threads() -> int:
+    """Threads to use when nobody says: OMP_NUM_THREADS, else the cores that this process may use.
+
+    Affinity masks and the CPU quota of control groups (versions 1 and 2) are respected.
+    """
+    wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    if wish.isdecimal() and 0 < int(wish) <= 1024:
+        return int(wish)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    quota = _cgroup_cpus()
+    return max(1, min(cores or 1, int(quota) if quota and quota >= 1 else 1 if quota else 1024))
+
+
+def _cpu_flags() -> frozenset[str]:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("flags"):
+                return frozenset(line.partition(":")[2].split())
+    except OSError:
+        pass
+    return frozenset()
+
+
+def _cache_bytes(level: int) -> int | None:
+    for index in range(5):
+        folder = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}")
+        try:
+            if int((folder / "level").read_text()) != level:
+                continue
+            if (folder / "type").read_text().strip() == "Instruction":
+                continue
+            size = (folder / "size").read_text().strip()
+        except (OSError, ValueError):
+            return None
+        units = {"K": 1024, "M": 1024**2}
+        return int(size[:-1]) * units[size[-1]] if size[-1] in units else int(size)
+    return None
+
+
+def _cgroup_cpus() -> float | None:
+    """The CPU quota of this process's control group in cores, or None."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return None if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        pass
+    try:
+        quota_us = int(Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").read_text())
+        period_us = int(Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us").read_text())
+        return quota_us / period_us if quota_us > 0 else None
+    except (OSError, ValueError):
+        return None

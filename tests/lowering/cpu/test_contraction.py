@@ -1,0 +1,415 @@
+"""Contractions and window reductions against NumPy in float64, over odd sizes and several machines."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from nnvm_mlir.target import Target
+from tests.lowering.cpu.harness import Compiled, Text, tensor
+
+AVX512 = Target()
+AVX2 = Target(vector_bits=256, vector_registers=16)
+NEON = Target(vector_bits=128, vector_registers=32)
+THREADS = Target(threads=2)
+TARGETS = pytest.mark.parametrize(
+    "target", [AVX512, AVX2, NEON, THREADS], ids=["avx512", "avx2", "neon", "threads"]
+)
+
+MULTIPLY_ADD = "%t = arith.mulf %a0, %a1 : f32\n%y = arith.addf %acc, %t : f32"
+ADD = "%y = arith.addf %a0, %a1 : f32"
+ADD_RELU = (
+    "%s = arith.addf %a0, %a1 : f32\n%z = arith.constant 0.0 : f32\n"
+    "%y = arith.maximumf %s, %z : f32"
+)
+BLOCK = 16
+
+
+def random(*shape):
+    return np.random.default_rng(len(shape)).standard_normal(shape, dtype=np.float32)
+
+
+def assert_close(actual, expected, tolerance=1e-5):
+    assert actual.shape == expected.shape
+    scale = max(np.abs(expected).max(), 1e-6)
+    assert np.abs(actual - expected).max() <= tolerance * scale
+
+
+def windows(x, kernel, strides, dilation, pads, padding=0.0):
+    """All (kh, kw, view) of `x` [..., H, W, b], padded by (top, left, bottom, right)."""
+    top, left, bottom, right = pads
+    widths = [(0, 0)] * (x.ndim - 3) + [(top, bottom), (left, right), (0, 0)]
+    x = np.pad(x.astype(np.float64), widths, constant_values=padding)
+    high, wide = (
+        (x.shape[axis] - dilation * (k - 1) - 1) // s + 1
+        for axis, k, s in zip((-3, -2), kernel, strides, strict=True)
+    )
+    for i, j in itertools.product(range(kernel[0]), range(kernel[1])):
+        rows = slice(i * dilation, i * dilation + (high - 1) * strides[0] + 1, strides[0])
+        columns = slice(j * dilation, j * dilation + (wide - 1) * strides[1] + 1, strides[1])
+        yield i, j, x[..., rows, columns, :]
+
+
+def output_size(size, kernel, stride, dilation, before, after):
+    return (size + before + after - dilation * (kernel - 1) - 1) // stride + 1
+
+
+def pad(text, x, pads, number="0.0"):
+    top, left, bottom, right = pads
+    outer = [0] * (len(x[1]) - 3)
+    if not any(pads):
+        return x
+    return text.pad(x, [*outer, top, left, 0], [*outer, bottom, right, 0], number)
+
+
+CONVOLUTIONS = [
+    # batch, in, (h, w), out, kernel, strides, dilation, pads (top, left, bottom, right)
+    (1, 32, (14, 14), 32, (1, 1), (1, 1), 1, (0, 0, 0, 0)),
+    (2, 16, (7, 7), 48, (1, 1), (2, 2), 1, (0, 0, 0, 0)),
+    (1, 16, (5, 7), 16, (1, 1), (1, 1), 1, (1, 1, 1, 1)),
+    (1, 32, (7, 7), 48, (3, 3), (1, 1), 1, (1, 1, 1, 1)),
+    (2, 48, (13, 27), 16, (3, 3), (2, 2), 1, (0, 1, 1, 2)),
+    (1, 16, (14, 13), 32, (5, 2), (3, 1), 1, (2, 0, 1, 1)),
+    (1, 16, (13, 14), 48, (3, 3), (1, 2), 2, (2, 2, 1, 3)),
+    (1, 16, (1, 27), 32, (1, 7), (1, 1), 1, (0, 3, 0, 3)),
+]
+
+
+@TARGETS
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_convolution_with_bias_residual_and_relu(case, target):
+    batch, inputs, size, outputs, kernel, strides, dilation, pads = case
+    high, wide = (
+        output_size(size[d], kernel[d], strides[d], dilation, pads[d], pads[d + 2])
+        for d in range(2)
+    )
+    out = (batch, outputs // BLOCK, high, wide, BLOCK)
+    text = Text()
+    x = text.argument(batch, inputs // BLOCK, *size, BLOCK)
+    w = text.argument(outputs // BLOCK, inputs // BLOCK, *kernel, BLOCK, BLOCK)
+    bias = text.argument(outputs // BLOCK, BLOCK)
+    residual = text.argument(*out)
+    spread = "%one = arith.constant 1.0 : f32\n%y = arith.mulf %a0, %one : f32"
+    init = text.generic(
+        "ppppp", [bias], text.empty(out), ["d1, d4", "d0, d1, d2, d3, d4"], spread
+    )
+    sums = text.generic(
+        "ppppprrrr",
+        [pad(text, x, pads), w],
+        init,
+        [
+            f"d0, d5, d2 * {strides[0]} + d6 * {dilation}, d3 * {strides[1]} + d7 * {dilation}, d8",
+            "d1, d5, d6, d7, d8, d4",
+            "d0, d1, d2, d3, d4",
+        ],
+        MULTIPLY_ADD,
+    )
+    result = text.generic(
+        "ppppp", [sums, residual], text.empty(out), ["d0, d1, d2, d3, d4"] * 3, ADD_RELU
+    )
+    arrays = [random(*value[1]) for value in (x, w, bias, residual)]
+    actual = Compiled(text.finish(result), target)(*arrays)
+    expected = arrays[3] + arrays[2][None, :, None, None].astype(np.float64)
+    for i, j, view in windows(arrays[0], kernel, strides, dilation, pads):
+        expected = expected + np.einsum("nihwa,oiab->nohwb", view, arrays[1][:, :, i, j])
+    assert_close(actual, np.maximum(expected, 0))
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("inputs", "size", "kernel", "stride", "padding"),
+    [(3, 33, 7, 2, 3), (3, 27, 3, 2, 1), (1, 13, 5, 1, 2), (4, 14, 3, 3, 0)],
+)
+def test_stem_on_plain_input(inputs, size, kernel, stride, padding, target):
+    extent = output_size(size, kernel, stride, 1, padding, padding)
+    out = (3, extent, extent, BLOCK)
+    text = Text()
+    x = text.argument(inputs, size, size)
+    w = text.argument(3, inputs, kernel, kernel, BLOCK)
+    around = (0, padding, padding)
+    padded = text.pad(x, around, around) if padding else x
+    result = text.generic(
+        "pppprrr",
+        [padded, w],
+        text.fill("0.0", out),
+        [
+            f"d4, d1 * {stride} + d5, d2 * {stride} + d6",
+            "d0, d4, d5, d6, d3",
+            "d0, d1, d2, d3",
+        ],
+        MULTIPLY_ADD,
+    )
+    arrays = [random(*value[1]) for value in (x, w)]
+    actual = Compiled(text.finish(result), target)(*arrays)
+    expected = np.zeros(out)
+    views = windows(arrays[0][..., None], (kernel,) * 2, (stride,) * 2, 1, (padding,) * 4)
+    for i, j, view in views:
+        expected += np.einsum("chwz,ocb->ohwb", view, arrays[1][:, :, i, j])
+    assert_close(actual, expected)
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "dilation", "pads"),
+    [
+        ((13, 27), 3, 1, 1, (1, 1, 1, 1)),
+        ((14, 14), 3, 2, 1, (0, 0, 1, 1)),
+        ((7, 7), 5, 1, 1, (2, 2, 2, 2)),
+        ((14, 13), 3, 1, 2, (2, 2, 2, 2)),
+        ((5, 1), 3, 1, 1, (1, 1, 1, 1)),
+    ],
+)
+def test_depthwise(size, kernel, stride, dilation, pads, target):
+    extents = [
+        output_size(size[d], kernel, stride, dilation, pads[d], pads[d + 2]) for d in range(2)
+    ]
+    out = (2, *extents, BLOCK)
+    text = Text()
+    x = text.argument(2, *size, BLOCK)
+    w = text.argument(2, kernel, kernel, BLOCK)
+    bias = text.argument(2 * BLOCK)
+    text.lines.append(
+        f"%b = tensor.expand_shape {bias[0]} [[0, 1]] output_shape [2, {BLOCK}] : "
+        f"tensor<{2 * BLOCK}xf32> into tensor<2x{BLOCK}xf32>"
+    )
+    sums = text.generic(
+        "pppprr",
+        [pad(text, x, pads), w],
+        text.fill("0.0", out),
+        [
+            f"d0, d1 * {stride} + d4 * {dilation}, d2 * {stride} + d5 * {dilation}, d3",
+            "d0, d4, d5, d3",
+            "d0, d1, d2, d3",
+        ],
+        MULTIPLY_ADD,
+    )
+    result = text.generic(
+        "pppp",
+        [sums, ("%b", (2, BLOCK), "f32")],
+        text.empty(out),
+        ["d0, d1, d2, d3", "d0, d3", "d0, d1, d2, d3"],
+        ADD_RELU,
+    )
+    arrays = [random(*value[1]) for value in (x, w, bias)]
+    actual = Compiled(text.finish(result), target)(*arrays)
+    expected = np.zeros(out) + arrays[2].reshape(2, 1, 1, BLOCK)
+    for i, j, view in windows(arrays[0], (kernel,) * 2, (stride,) * 2, dilation, pads):
+        expected += view * arrays[1][:, i, j][:, None, None]
+    assert_close(actual, np.maximum(expected, 0))
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("kind", "size", "kernel", "stride", "pads"),
+    [
+        ("max", (14, 13), 3, 2, (1, 1, 1, 1)),
+        ("max", (27, 5), 2, 1, (0, 1, 1, 0)),
+        ("average", (14, 14), 2, 2, (0, 0, 0, 0)),
+        ("average", (7, 7), 7, 1, (0, 0, 0, 0)),
+        ("average", (13, 27), 1, 1, (0, 0, 0, 0)),
+    ],
+)
+def test_pooling(kind, size, kernel, stride, pads, target):
+    extents = [output_size(size[d], kernel, stride, 1, pads[d], pads[d + 2]) for d in range(2)]
+    out = (3, *extents, BLOCK)
+    lowest = "0xFF800000"
+    text = Text()
+    x = text.argument(3, *size, BLOCK)
+    combine = "maximumf" if kind == "max" else "addf"
+    start = lowest if kind == "max" else "0.0"
+    result = text.generic(
+        "pppprr",
+        [pad(text, x, pads, start), text.empty((kernel, kernel))],
+        text.fill(start, out),
+        [f"d0, d1 * {stride} + d4, d2 * {stride} + d5, d3", "d4, d5", "d0, d1, d2, d3"],
+        f"%y = arith.{combine} %acc, %a0 : f32",
+    )
+    if kind == "average":
+        scale = f"%s = arith.constant {1 / kernel**2} : f32\n%y = arith.mulf %a0, %s : f32"
+        result = text.generic("pppp", [result], text.empty(out), ["d0, d1, d2, d3"] * 2, scale)
+    array = random(*x[1])
+    actual = Compiled(text.finish(result), target)(array)
+    views = windows(array, (kernel,) * 2, (stride,) * 2, 1, pads, -np.inf)
+    parts = np.stack([view for _, _, view in views])
+    assert_close(actual, parts.max(0) if kind == "max" else parts.mean(0))
+
+
+def test_pooling_keeps_nan():
+    text = Text()
+    x = text.argument(1, 4, 4, BLOCK)
+    result = text.generic(
+        "pppprr",
+        [x, text.empty((2, 2))],
+        text.fill("0xFF800000", (1, 2, 2, BLOCK)),
+        ["d0, d1 * 2 + d4, d2 * 2 + d5, d3", "d4, d5", "d0, d1, d2, d3"],
+        "%y = arith.maximumf %acc, %a0 : f32",
+    )
+    array = random(*x[1])
+    array[0, 0, 1, 5] = np.nan
+    actual = Compiled(text.finish(result))(array)
+    assert np.isnan(actual[0, 0, 0, 5])
+    assert np.isnan(actual).sum() == 1
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("batch", "rows", "columns", "depth", "transposed"),
+    [
+        (1, 17, 33, 7, False),
+        (2, 14, 64, 33, True),
+        (3, 1, 50, 64, False),
+        (1, 5, 5, 1, False),
+        (1, 33, 16, 3, True),
+    ],
+)
+def test_matrix_product(batch, rows, columns, depth, transposed, target):
+    text = Text()
+    a = text.argument(batch, *((depth, rows) if transposed else (rows, depth)))
+    b = text.argument(batch, depth, columns)
+    bias = text.argument(columns)
+    out = (batch, rows, columns)
+    sums = text.generic(
+        "pppr",
+        [a, b],
+        text.fill("0.0", out),
+        ["d0, d3, d1" if transposed else "d0, d1, d3", "d0, d3, d2", "d0, d1, d2"],
+        MULTIPLY_ADD,
+    )
+    result = text.generic(
+        "ppp", [sums, bias], text.empty(out), ["d0, d1, d2", "d2", "d0, d1, d2"], ADD
+    )
+    arrays = [random(*value[1]) for value in (a, b, bias)]
+    actual = Compiled(text.finish(result), target)(*arrays)
+    left = arrays[0].swapaxes(1, 2) if transposed else arrays[0]
+    assert_close(actual, left.astype(np.float64) @ arrays[1] + arrays[2])
+
+
+@TARGETS
+@pytest.mark.parametrize("rows", [1, 13, 31])
+def test_matrix_product_with_packed_columns(rows, target):
+    depth, panels, width = 37, 3, 32
+    out = (rows, panels, width)
+    text = Text()
+    a, b = text.argument(rows, depth), text.argument(panels, depth, width)
+    sums = text.generic(
+        "pppr",
+        [a, b],
+        text.fill("0.0", out),
+        ["d0, d3", "d1, d3, d2", "d0, d1, d2"],
+        MULTIPLY_ADD,
+    )
+    text.lines.append(
+        f"%flat = tensor.collapse_shape {sums[0]} [[0], [1, 2]] : {tensor(out, 'f32')} into "
+        f"{tensor((rows, panels * width), 'f32')}"
+    )
+    result = text.generic(
+        "pp",
+        [("%flat", (rows, panels * width), "f32")],
+        text.empty((rows, panels * width)),
+        ["d0, d1"] * 2,
+        "%y = arith.negf %a0 : f32",
+    )
+    arrays = [random(*value[1]) for value in (a, b)]
+    actual = Compiled(text.finish(result), target)(*arrays)
+    expected = -np.einsum("mk,pkn->mpn", *arrays, dtype=np.float64)
+    assert_close(actual, expected.reshape(rows, -1))
+
+
+def test_integer_product_with_wider_sums():
+    text = Text()
+    a, b = text.argument(7, 20, element="i8"), text.argument(20, 21, element="i8")
+    body = (
+        "%x = arith.extsi %a0 : i8 to i32\n%w = arith.extsi %a1 : i8 to i32\n"
+        "%t = arith.muli %x, %w : i32\n%y = arith.addi %acc, %t : i32"
+    )
+    result = text.generic(
+        "ppr", [a, b], text.fill("0", (7, 21), "i32"), ["d0, d2", "d2, d1", "d0, d1"], body
+    )
+    generator = np.random.default_rng(0)
+    arrays = [generator.integers(-128, 128, value[1], np.int8) for value in (a, b)]
+    actual = Compiled(text.finish(result))(*arrays)
+    np.testing.assert_array_equal(actual, arrays[0].astype(np.int32) @ arrays[1].astype(np.int32))
+
+
+def test_grouped_convolution():
+    groups, blocks, size = 3, 2, 9
+    out = (groups, blocks, size, size, BLOCK)
+    text = Text()
+    x = text.argument(groups, blocks, size, size, BLOCK)
+    w = text.argument(groups, blocks, blocks, 3, 3, BLOCK, BLOCK)
+    result = text.generic(
+        "ppppprrrr",
+        [pad(text, x, (1, 1, 1, 1)), w],
+        text.fill("0.0", out),
+        ["d0, d5, d2 + d6, d3 + d7, d8", "d0, d1, d5, d6, d7, d8, d4", "d0, d1, d2, d3, d4"],
+        MULTIPLY_ADD,
+    )
+    arrays = [random(*value[1]) for value in (x, w)]
+    actual = Compiled(text.finish(result))(*arrays)
+    expected = np.zeros(out)
+    for i, j, view in windows(arrays[0], (3, 3), (1, 1), 1, (1, 1, 1, 1)):
+        expected += np.einsum("gihwa,goiab->gohwb", view, arrays[1][:, :, :, i, j])
+    assert_close(actual, expected)
+
+
+def test_convolution_in_three_dimensions():
+    size, out = (5, 6, 7), (2, 5, 3, 7, BLOCK)
+    text = Text()
+    x, w = text.argument(2, *size, BLOCK), text.argument(2, 2, 3, 3, 3, BLOCK, BLOCK)
+    padded = text.pad(x, (0, 1, 1, 1, 0), (0, 1, 1, 1, 0))
+    result = text.generic(
+        "ppppprrrrr",
+        [padded, w],
+        text.fill("0.0", out),
+        [
+            "d5, d1 + d6, d2 * 2 + d7, d3 + d8, d9",
+            "d0, d5, d6, d7, d8, d9, d4",
+            "d0, d1, d2, d3, d4",
+        ],
+        MULTIPLY_ADD,
+    )
+    arrays = [random(*value[1]) for value in (x, w)]
+    actual = Compiled(text.finish(result))(*arrays)
+    padded = np.pad(arrays[0].astype(np.float64), [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)])
+    expected = np.zeros(out)
+    for k, i, j in itertools.product(range(3), repeat=3):
+        view = padded[:, k : k + 5, i : i + 5 : 2, j : j + 7]
+        expected += np.einsum("idhwa,oiab->odhwb", view, arrays[1][:, :, k, i, j])
+    assert_close(actual, expected)
+
+
+def test_two_results_of_one_accumulator():
+    text = Text()
+    a, b = text.argument(6, 9), text.argument(9, 32)
+    out = (6, 32)
+    sums = text.generic(
+        "ppr", [a, b], text.fill("0.0", out), ["d0, d2", "d2, d1", "d0, d1"], MULTIPLY_ADD
+    )
+    negative = text.generic(
+        "pp", [sums], text.empty(out), ["d0, d1"] * 2, "%y = arith.negf %a0 : f32"
+    )
+    arrays = [random(*value[1]) for value in (a, b)]
+    first, second = Compiled(text.finish(sums, negative))(*arrays)
+    expected = arrays[0].astype(np.float64) @ arrays[1]
+    assert_close(first, expected)
+    assert_close(second, -expected)
+
+
+@pytest.mark.parametrize("number", ["1.0", "0xFF800000"])
+def test_padding_that_counts_is_left_to_the_loops(number):
+    """Skipping padded elements is only right where they change nothing."""
+    text = Text()
+    x = text.argument(1, 5, 5, BLOCK)
+    result = text.generic(
+        "pppprr",
+        [pad(text, x, (1, 1, 1, 1), number), text.empty((3, 3))],
+        text.fill("0.0", x[1]),
+        ["d0, d1 + d4, d2 + d5, d3", "d4, d5", "d0, d1, d2, d3"],
+        "%y = arith.addf %acc, %a0 : f32",
+    )
+    array = random(*x[1])
+    kernel = Compiled(text.finish(result), require_fast=False)
+    assert not kernel.fast
+    views = windows(array, (3, 3), (1, 1), 1, (1, 1, 1, 1), -np.inf if "x" in number else 1.0)
+    expected = sum(view for _, _, view in views)
+    np.testing.assert_allclose(kernel(array), expected, rtol=1e-4, atol=1e-4)
