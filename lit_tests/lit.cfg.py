@@ -1,7 +1,9 @@
 """Configuration of the lit tests: `lit lit_tests` from the top of the repository."""
+# ruff: noqa: F821 - lit defines config and lit_config
 
 import importlib.util
 import os
+import platform
 import shutil
 import sys
 from pathlib import Path
@@ -17,7 +19,7 @@ config.test_exec_root = os.path.join(os.path.dirname(config.test_source_root), "
 
 
 def llvm_tool(name):
-    """The path of one of LLVM's tools: from the environment variable of its name, the wheel of LLVM's tools, or PATH."""
+    """The path of a tool: the variable of its name, or in the wheel of LLVM's tools, or on PATH."""
     spec = importlib.util.find_spec("llvm")
     folders = [Path(folder) / "bin" for folder in spec.submodule_search_locations] if spec else []
     candidates = [os.environ.get(name.upper()), *(shutil.which(name, path=f) for f in folders)]
@@ -39,9 +41,4 @@ substitute("not", f"'{llvm_tool('not')}'")
 # One thread in NumPy's BLAS: it is not used here, and starting its threads takes time.
 config.environment["OPENBLAS_NUM_THREADS"] = "1"
 config.environment["COLUMNS"] = "100"
-for variable in ("HOME", "TMPDIR", "NNVM_MLIR_DEBUG"):
-    if variable in os.environ:
-        config.environment[variable] = os.environ[variable]
-
-if importlib.util.find_spec("onnxruntime"):
-    config.available_features.add("onnxruntime")
+config.available_features.add(platform.machine())

@@ -147,8 +147,30 @@ class GraphBuilder:
         else:
             name = self._fresh(node.name or "constant")
             node.value = self._variable(name, PARAMETER, node.type).value
-            self.params[name] = node.constant
+            self.params[name] = np.asarray(node.constant, order="C")
         return node.value
+
+    def require_budget(self, tensor_type: TensorType) -> None:
+        """Refuses, before it is allocated, a constant that is larger than the limit. Raises ValueError."""
+        if tensor_type.nbytes > self.fold_limit:
+            raise ValueError(
+                f"folding needs {tensor_type.nbytes} bytes for {tensor_type}, the limit is {self.fold_limit}"
+            )
+
+    def origins(self, node: Node) -> list[str]:
+        """Names of the inputs on whose values a node depends, in their order."""
+        found: set[int] = set()
+        seen: set[ir.Operation] = set()
+        pending = [node.value] if node.value is not None else []
+        while pending:
+            value = pending.pop()
+            if isinstance(value.owner, ir.Block):
+                found.add(ir.BlockArgument(value).arg_number)
+            elif value.owner not in seen:
+                seen.add(value.owner)
+                pending.extend(value.owner.operands)
+        named = (self._variables[index] for index in sorted(found))
+        return [name for name, kind in named if kind == INPUT]
 
     # ---- details ----------------------------------------------------------------------------------------------------
 
@@ -174,10 +196,11 @@ class GraphBuilder:
         types: Sequence[TensorType],
         name: str,
     ) -> list[Node]:
-        for tensor_type in types:
-            if tensor_type.nbytes > self.fold_limit:
-                message = f"folding needs {tensor_type.nbytes} bytes for {tensor_type}, the limit is {self.fold_limit}"
-                raise self._error(operator, name, message)
+        try:
+            for tensor_type in types:
+                self.require_budget(tensor_type)
+        except ValueError as error:
+            raise self._error(operator, name, str(error)) from None
         with np.errstate(all="ignore"):
             values = operator.evaluate(a, *(node.constant for node in operands))
         values = list(values) if isinstance(values, tuple) else [values]
@@ -192,11 +215,9 @@ class GraphBuilder:
         attributes: dict[str, Any],
     ) -> list[Node]:
         values = [self.materialize(node) for node in operands]
-        with self.context:
-            location = ir.Location.name(name or operator.OPERATION_NAME)
+        with self.context, ir.Location.name(name or operator.OPERATION_NAME):
             op = operator.build(
                 *values,
-                loc=location,
                 ip=ir.InsertionPoint(self._block),
                 result_types=types,
                 **attributes,

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.exceptions import TyperException
 
 app = typer.Typer(
     name="nnvm",
@@ -139,23 +140,22 @@ def show(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `nnvm`. Returns the exit code: 0, 1 for an error in the input, 2 for wrong usage."""
-    import click
-
     from nnvm_mlir.errors import CompileError, LoadError
 
     try:
-        app(args=argv, standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return 2
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
+        code = app(args=argv, prog_name="nnvm", standalone_mode=False)
+    except TyperException as error:
+        return _fail(error.format_message(), 2)
     except (CompileError, LoadError, ValueError, TypeError, OSError) as error:
-        _err.print(f"error: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
-    except KeyboardInterrupt:
+        return _fail(str(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
         return 130
-    return 0
+    return int(code or 0)
+
+
+def _fail(message: str, code: int) -> int:
+    _err.print(f"nnvm: error: {message}", highlight=False, markup=False, soft_wrap=True)
+    return code
 
 
 def _compile(model: Path, shape: list[str], threads: int | None, opt_level: int, target: str) -> Any:

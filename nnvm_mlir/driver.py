@@ -139,8 +139,12 @@ class CompiledModel:
         ordered = self._ordered(arrays, named)
         if self._is_static:
             return self._latest(ordered, out)
-        ready = [as_input(a, spec) for a, spec in zip(ordered, self._source.inputs, strict=True)]
-        return self._program_for(ready)(ready, out)
+        specs = self._source.inputs
+        if len(ordered) != len(specs):
+            raise ValueError(f"expected {len(specs)} inputs, got {len(ordered)}")
+        ready = {spec.name: as_input(a, spec) for a, spec in zip(ordered, specs, strict=True)}
+        program = self._program_for(ready)
+        return program([ready[spec.name] for spec in program.inputs], out)
 
     # ---- details ----------------------------------------------------------------------------------------------------
 
@@ -164,11 +168,10 @@ class CompiledModel:
             raise ValueError(f"there is no input {extra[0]!r}")
         return ordered
 
-    def _program_for(self, arrays: Sequence[np.ndarray]) -> Program:
-        by_name = dict(zip((s.name for s in self._source.inputs), arrays, strict=True))
+    def _program_for(self, arrays: Mapping[str, np.ndarray]) -> Program:
         while True:
-            shapes = {name: array.shape for name, array in by_name.items()}
-            values = {name: by_name[name] for name in self._value_inputs}
+            shapes = {name: array.shape for name, array in arrays.items()}
+            values = {name: arrays[name] for name in self._value_inputs}
             program = self._programs.get(_key(shapes, values))
             if program is not None:
                 return program

@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nnvm_mlir.mlir import ir
 
+DEBUG_VARIABLE = "NNVM_MLIR_DEBUG"
+"""The environment variable that makes command lines show tracebacks of internal errors."""
+
 _OPERATOR = re.compile(r"'([\w.$]+)' op ")
+_CURRENT_OPERATION = re.compile(r'see current operation: (?:%[^=]* = )?"?([\w.$]+)')
 
 
 @dataclass(frozen=True)
@@ -99,8 +103,9 @@ class Diagnostic:
     @property
     def operator(self) -> str | None:
         """The operation that the message is about ("nnvm.conv2d"), or None."""
-        match = _OPERATOR.search(self.message)
-        return match[1] if match else None
+        matches = [_OPERATOR.search(self.message)]
+        matches += [_CURRENT_OPERATION.match(note.message) for note in self.notes]
+        return next((match[1] for match in matches if match), None)
 
     def __str__(self) -> str:
         prefix = f"{self.location}: " if self.location else ""

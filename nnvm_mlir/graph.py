@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.errors import CompileError
 from nnvm_mlir.mlir import func, ir
 
 ENTRY = "main"
@@ -80,12 +81,12 @@ def entry_function(module: ir.Module) -> func.FuncOp:
     """The function `@main` of a module.
 
     Raises:
-        ValueError: there is none.
+        CompileError: there is none.
     """
     for op in module.body.operations:
         if isinstance(op, func.FuncOp) and op.name.value == ENTRY:
             return op
-    raise ValueError(f"the module has no function @{ENTRY}")
+    raise CompileError(f"the module has no function @{ENTRY}")
 
 
 def functions(module: ir.Module) -> list[func.FuncOp]:

@@ -21,6 +21,7 @@ def graph_pipeline(opt_level: int) -> list[str]:
         (0, "nnvm-infer-type"),
         (0, "nnvm-simplify-inference"),  # batch norm has no kernel of its own
         (1, "nnvm-cse"),  # frontends repeat themselves
+        (0, "nnvm-dce"),  # passes below ask who reads a value
         (3, "nnvm-fold-scale-axis"),  # scales and biases go into convolution weights
         (3, "nnvm-alter-op-layout"),  # the layouts that kernels read fastest
         (2, "nnvm-precompute-prune"),  # weights are transformed once, here

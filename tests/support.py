@@ -21,7 +21,7 @@ LOOPS = (
     "buffer-results-to-out-params{hoist-static-allocs=1 modify-public-functions=1},"
     "convert-linalg-to-loops,expand-strided-metadata,"
     "lower-affine,convert-scf-to-cf,convert-vector-to-llvm,"
-    "convert-math-to-llvm,convert-math-to-libm,expand-strided-metadata,finalize-memref-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,"
+    "convert-math-to-llvm,convert-math-to-libm,arith-expand{include-bf16=true},expand-strided-metadata,finalize-memref-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-cf-to-llvm,reconcile-unrealized-casts)"
 )
 

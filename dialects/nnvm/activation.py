@@ -33,7 +33,10 @@ class ThresholdedRelu(Unary, name="thresholded_relu"):
 
 
 class Shrink(Unary, name="shrink"):
-    """x + bias for x < -lambd, x - bias for x > lambd, 0 otherwise. On integers `lambd` and `bias` truncate."""
+    """x + bias for x < -lambd, x - bias for x > lambd, 0 otherwise.
+
+    On integers `lambd` and `bias` truncate.
+    """
 
     kinds = ("float", "int")
     lambd = attribute(Float, 0.5)
@@ -113,7 +116,9 @@ class Mish(Unary, name="mish"):
 
 
 class Gelu(Unary, name="gelu"):
-    """x * (1 + erf(x / sqrt(2))) / 2, or with "tanh" x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2."""
+    """x * (1 + erf(x / sqrt(2))) / 2, or with "tanh" x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 *
+    x^3))) / 2.
+    """
 
     approximate = attribute(Str, "none", choices=("none", "tanh"))
 

@@ -1,4 +1,7 @@
-"""Element-wise operators of two or more operands, broadcast as in NumPy (`broadcast_*`) or of one shape (`elemwise_*`)."""
+"""Element-wise operators of two or more operands.
+
+`broadcast_*` broadcast as in NumPy, `elemwise_*` take one shape.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from nnvm_mlir.dialects.nnvm.operator import (
 )
 from nnvm_mlir.dialects.nnvm.shapes import broadcast_shapes
 from nnvm_mlir.dialects.nnvm.types import (
+    DTYPES,
     Shape,
     numpy_dtype,
     require_kind,
@@ -62,7 +66,7 @@ class Elementwise(Operator):
 
 
 class Broadcast(Elementwise):
-    """An element-wise function whose operands broadcast to one shape as in NumPy; the result's follows from theirs."""
+    """An element-wise function whose operands broadcast to one shape as in NumPy."""
 
     @classmethod
     def infer_shape(  # noqa: D102
@@ -106,7 +110,10 @@ class BroadcastDiv(Binary, name="broadcast_div"):
 
 
 class BroadcastMod(Binary, name="broadcast_mod"):
-    """The remainder of lhs / rhs with the sign of rhs, or with `fmod` of lhs; an integer modulo 0 is 0."""
+    """The remainder of lhs / rhs with the sign of rhs, or with `fmod` of lhs.
+
+    An integer modulo 0 is 0.
+    """
 
     fmod = attribute(Bool, False)
     formula = staticmethod(
@@ -117,7 +124,8 @@ class BroadcastMod(Binary, name="broadcast_mod"):
 class BroadcastPow(Binary, name="broadcast_pow"):
     """lhs to the power rhs, in the dtype of lhs; rhs may have another dtype.
 
-    Integers wrap; an integer to a negative integer power is 0 unless it is 1 or -1, and to a float power is computed in float64.
+    Integers wrap; an integer to a negative integer power is 0 unless it is 1 or -1, and to a float
+    power is computed in float64.
     """
 
     formula = staticmethod(lambda a, x, y: numeric.power(x, y))
@@ -145,19 +153,17 @@ class BroadcastMin(Binary, name="broadcast_min"):
     formula = staticmethod(lambda a, x, y: np.minimum(x, y))
 
 
-# ---- comparisons, logic, bits -------------------------------------------------------------------------------------------
+# ---- comparisons, logic, bits --------------------------------------------------------------------
 
 
 class Comparison(Binary):
-    """A comparison. The result holds 0 and 1 in `out_dtype`, by default the dtype of the operands."""
+    """A comparison.
+
+    The result holds 0 and 1 in `out_dtype`, by default the dtype of the operands.
+    """
 
     kinds = ANY
-    out_dtype = attribute(Str, "same")
-
-    @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
-        if a.out_dtype != "same":
-            numpy_dtype(a.out_dtype)
+    out_dtype = attribute(Str, "same", choices=("same", *DTYPES))
 
     @classmethod
     def infer_dtype(  # noqa: D102
@@ -265,17 +271,20 @@ class BroadcastLeftShift(Binary, name="broadcast_left_shift"):
 
 
 class BroadcastRightShift(Binary, name="broadcast_right_shift"):
-    """lhs shifted right by rhs bits, copies of the sign coming in; a negative count or one of all bits and more shifts all out."""
+    """lhs shifted right by rhs bits, copies of the sign coming in.
+
+    A negative count, or one of all bits and more, shifts everything out.
+    """
 
     kinds = INTEGERS
     formula = staticmethod(lambda a, x, y: np.right_shift(x, y))
 
 
-# ---- one shape ----------------------------------------------------------------------------------------------------------
+# ---- one shape -----------------------------------------------------------------------------------
 
 
 class SameShapeBinary(Elementwise):
-    """An element-wise function of two tensors of one shape, known from any of them or from the result."""
+    """An element-wise function of two tensors of one shape, which each and the result tell."""
 
     infer_shape = SameShape.infer_shape
 
@@ -341,7 +350,7 @@ class ElemwiseSum(Elementwise, name="elemwise_sum"):
         return SameShape.infer_shape(a, ins, outs)
 
 
-# ---- three operands and prelu -------------------------------------------------------------------------------------------
+# ---- three operands and prelu --------------------------------------------------------------------
 
 
 class Where(Broadcast, name="where"):
@@ -372,6 +381,10 @@ class Prelu(Elementwise, name="prelu"):
     axis = attribute(Int, 1)
 
     kinds = ("float", "int")
+
+    @classmethod
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+        return None  # alpha has no axes to permute
 
     @classmethod
     def infer_shape(  # noqa: D102

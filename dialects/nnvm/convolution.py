@@ -42,21 +42,23 @@ def kernel_layout(axes: str) -> str:
 class Convolution(Spatial):
     """Slides kernels over data and adds an optional bias.
 
-    Layouts are permutations of the default one in which batch and channels may be split into blocks (`NCHW16c`, `OIHW16i16o`).
-    Shapes by axis: data (N, C, spatial...), weight (O = channels, I = C / groups, kernel_size...), output (N, channels, spatial...),
-    bias (channels) or, when the output's channels are in blocks of b, also (channels / b, b).
+    Layouts are permutations of the default one in which batch and channels may be split into blocks
+    (`NCHW16c`, `OIHW16i16o`). Shapes by axis: data (N, C, spatial...), weight (O = channels,
+    I = C / groups, kernel_size...), output (N, channels, spatial...), bias (channels) or, when the
+    output's channels are in blocks of b, also (channels / b, b).
 
     Attributes:
         channels: output channels.
         kernel_size: taps along each spatial axis.
         strides, dilation: distance of two windows, and of two taps.
-        padding: zeros around the data: one number for all, one for each axis, or all begins followed by all ends.
+        padding: zeros around the data: one number for all, one for each axis, or all begins
+            followed by all ends.
         groups: the channels are split into as many independent convolutions.
         layout, kernel_layout: of the data and the weight.
         out_layout: of the output; the data's by default.
         use_bias: whether there is a bias operand.
-        out_dtype: the output's (and the bias's) dtype; "same" is the data's. Sums are formed in float32 for float16 and bfloat16,
-            otherwise in the output's dtype.
+        out_dtype: the output's (and the bias's) dtype; "same" is the data's. Sums are formed in
+            float32 for float16 and bfloat16, otherwise in the output's dtype.
     """
 
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
@@ -97,7 +99,7 @@ class Convolution(Spatial):
 
     @classmethod
     def output_length(cls, a: Attributes, axis: int, size: int) -> int:
-        """The output's size along the spatial axis (from 0) for a data size. Raises ValueError when there is none."""
+        """The output's size along a spatial axis for a data size. Raises ValueError for none."""
         begins, ends = begins_ends(a.padding, len(cls.axes))
         span = extent(a.kernel_size[axis], a.dilation[axis])
         return window_count(size, span, a.strides[axis], (begins[axis], ends[axis]))
@@ -112,7 +114,7 @@ class Convolution(Spatial):
 
     @classmethod
     def weight_shape(cls, a: Attributes, data_channels: int | None) -> Shape:
-        """The weight's shape in the default layout. Raises ValueError when the groups do not divide the data's channels."""
+        """The weight's shape in the default layout. Raises ValueError as `split` does."""
         return (a.channels, cls.split(a, data_channels), *a.kernel_size)
 
     @classmethod
@@ -243,11 +245,12 @@ class Conv3D(Convolution, name="conv3d", axes="DHW"):
 
 
 class ConvolutionTranspose(Convolution):
-    """The transpose of a convolution, as a linear map: every data element adds a scaled kernel to the output.
+    """The transpose of a convolution: every data element adds a scaled kernel to the output.
 
-    Attributes are those of the convolution of which this is the transpose, so in `kernel_layout` O is the *data's* channels:
-    weight (O = C, I = channels / groups, kernel_size...). Output size: (size - 1) * stride + span + output_padding - both paddings, of
-    which padding is cut off, and `output_padding` extends the result at its end (with sums where kernels reach, else the bias).
+    Attributes are those of the convolution of which this is the transpose, so in `kernel_layout` O
+    is the *data's* channels: weight (O = C, I = channels / groups, kernel_size...). Output size:
+    (size - 1) * stride + span + output_padding - both paddings, of which padding is cut off, and
+    `output_padding` extends the result at its end (with sums where kernels reach, else the bias).
     """
 
     output_padding = attribute(Ints, zeros)

@@ -50,13 +50,13 @@ class Filled(Operator):
     """
 
     fusion = Fusion.ELEMWISE
-    number: ClassVar[float]
+    number: ClassVar[float] = 0.0
     output = result()
 
     @classmethod
     def fill(cls, a: Attributes) -> float:
         """The number."""
-        return getattr(a, "fill_value", getattr(cls, "number", 0.0))
+        return getattr(a, "fill_value", cls.number)
 
     @classmethod
     def require_fits(cls, a: Attributes, dtype: str | None) -> None:
@@ -67,7 +67,10 @@ class Filled(Operator):
 
 
 class Creation(Filled):
-    """A tensor of one number, of a shape and dtype given by attributes; without `shape`, its users determine it."""
+    """A tensor of one number, of a shape and dtype given by attributes.
+
+    Without `shape`, its users determine it.
+    """
 
     shape = attribute(Ints, None)
     dtype = attribute(DType, "float32")
@@ -93,7 +96,9 @@ class Creation(Filled):
     @classmethod
     def evaluate(cls, a: Attributes) -> np.ndarray:  # noqa: D102
         if a.shape is None:
-            raise ValueError(f"{cls.OPERATION_NAME} without attribute 'shape' has no value of its own")
+            raise ValueError(
+                f"{cls.OPERATION_NAME} without attribute 'shape' has no value of its own"
+            )
         return np.full(a.shape, numeric.constant(cls.fill(a), a.dtype), numpy_dtype(a.dtype))
 
 
@@ -105,8 +110,6 @@ class Full(Creation, name="full"):
 
 class Zeros(Creation, name="zeros"):
     """A tensor of zeros."""
-
-    number = 0.0
 
 
 class Ones(Creation, name="ones"):
@@ -143,8 +146,6 @@ class FullLike(CreationLike, name="full_like"):
 
 class ZerosLike(CreationLike, name="zeros_like"):
     """A tensor of zeros like the operand."""
-
-    number = 0.0
 
 
 class OnesLike(CreationLike, name="ones_like"):

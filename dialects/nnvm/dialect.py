@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from nnvm_mlir.dialects.nnvm.operator import OPERATORS, Operator
+from collections.abc import Sequence
+
+from nnvm_mlir.dialects.nnvm.fields import Operand, Result
+from nnvm_mlir.dialects.nnvm.operator import OPERATORS, VARIADIC_LIMIT, Operator
 
 from nnvm_mlir.errors import CompileError, Diagnostic, operation_error
 from nnvm_mlir.mlir import (
@@ -77,11 +80,19 @@ def _irdl_operation(operator: type[Operator]) -> str:
             entries.append(f"{field}: {variadicity}{value}")
         lines.append(f"    irdl.{keyword}({', '.join(entries)})")
 
-    operands = [(f.name, "") for f in operator.operand_fields if not (f.optional or f.variadic)]
-    if len(operands) < len(operator.operand_fields):
-        operands.append(("rest", "variadic "))
-    group("operands", operands)
-    group("results", [(f.name, "variadic " if f.variadic else "") for f in operator.result_fields])
+    group("operands", _irdl_fields(operator.operand_fields))
+    group("results", _irdl_fields(operator.result_fields))
     body = "\n".join(lines)
     name = operator.OPERATION_NAME.removeprefix("nnvm.")
     return f"  irdl.operation @{name} {{\n{body}\n  }}"
+
+
+def _irdl_fields(fields: Sequence[Operand | Result]) -> list[tuple[str, str]]:
+    """Names and variadicities of IRDL fields; a variadic field stands for many optional ones (see VARIADIC_LIMIT)."""
+    result = []
+    for field in fields:
+        if field.variadic:
+            result += [(f"{field.name}{i}", "optional ") for i in range(VARIADIC_LIMIT)]
+        else:
+            result.append((field.name, "optional " if getattr(field, "optional", False) else ""))
+    return result

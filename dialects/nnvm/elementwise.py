@@ -1,7 +1,8 @@
 """Element-wise operators of one operand.
 
-A class states its formula twice: in its docstring for people, and as `formula`, on NumPy arrays in computing precision, which is the
-reference in tests. Integer operands are computed in their own dtype and wrap.
+A class states its formula twice: in its docstring for people, and as `formula`, on NumPy arrays in
+computing precision, which is the reference in tests. Integer operands are computed in their own
+dtype and wrap.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Predicate(Unary):
         return list(ins), [unify_dtypes([*outs, "bool"])]
 
 
-# ---- arithmetic ---------------------------------------------------------------------------------------------------------
+# ---- arithmetic ----------------------------------------------------------------------------------
 
 
 class Copy(Unary, name="copy"):
@@ -139,7 +140,10 @@ class Round(Rounding, name="round"):
 
 
 class Clip(Number, name="clip"):
-    """min(max(x, a_min), a_max); NaN stays NaN. Bounds outside an integer dtype's range do not bind."""
+    """min(max(x, a_min), a_max); NaN stays NaN.
+
+    Bounds outside an integer dtype's range do not bind.
+    """
 
     a_min = attribute(Float)
     a_max = attribute(Float)
@@ -165,7 +169,10 @@ class Clip(Number, name="clip"):
 
 
 class Cast(Unary, name="cast"):
-    """x as `dtype`: floats truncate towards zero, saturate, and NaN becomes 0; integers wrap; bool is x != 0."""
+    """x as `dtype`.
+
+    Floats truncate towards zero and saturate, NaN becomes 0; integers wrap; bool is x != 0.
+    """
 
     kinds = (*NUMBERS, "bool")
     dtype = attribute(DType)
@@ -178,7 +185,7 @@ class Cast(Unary, name="cast"):
         return list(ins), [unify_dtypes([*outs, a.dtype])]
 
 
-# ---- roots, exponentials, logarithms, trigonometry ----------------------------------------------------------------------
+# ---- roots, exponentials, logarithms, trigonometry -----------------------------------------------
 
 
 class Exp(Unary, name="exp"):
@@ -283,7 +290,7 @@ class Atanh(Unary, name="atanh"):
     formula = staticmethod(lambda a, x: np.arctanh(x))
 
 
-# ---- tests and bits -----------------------------------------------------------------------------------------------------
+# ---- tests and bits ------------------------------------------------------------------------------
 
 
 class IsNan(Predicate, name="is_nan"):
@@ -316,11 +323,14 @@ class BitwiseNot(Unary, name="bitwise_not"):
     formula = staticmethod(lambda a, x: np.invert(x))
 
 
-# ---- with a scalar ------------------------------------------------------------------------------------------------------
+# ---- with a scalar -------------------------------------------------------------------------------
 
 
 class WithScalar(Number):
-    """A function of x and the attribute `scalar`, converted to x's dtype: on integers it truncates and wraps."""
+    """A function of x and the attribute `scalar`, converted to x's dtype.
+
+    On integers the scalar truncates and wraps.
+    """
 
     scalar = attribute(Float)
     combine: ClassVar[Callable[[np.ndarray, Any], Any]]

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from nnvm_mlir.dialects.nnvm.types import TensorType, dtype_name, element_type, numpy_dtype
+from nnvm_mlir.dialects.nnvm.types import (
+    DTYPES,
+    TensorType,
+    dtype_name,
+    element_type,
+    numpy_dtype,
+)
 
 from nnvm_mlir.mlir import ir
 
@@ -234,7 +240,8 @@ class DType(Kind):
     @classmethod
     def normalize(cls, value: Any) -> str:  # noqa: D102
         name = value if isinstance(value, str) else np.dtype(value).name
-        numpy_dtype(name)
+        if name not in DTYPES:
+            raise ValueError(f"expected one of {', '.join(DTYPES)}, got {value!r}")
         return name
 
     @classmethod
@@ -282,7 +289,8 @@ class Tensor(Kind):
         tensor_type = TensorType.of(dense.type)
         dtype = numpy_dtype(tensor_type.dtype or "float32")
         if dense.is_splat:
-            return np.full(tensor_type.shape, _splat(dense.get_splat_value()), dtype)
+            value = np.asarray(_splat(dense.get_splat_value()))  # unsigned values come signed
+            return np.full(tensor_type.shape, value.astype(dtype))
         if tensor_type.dtype == "bool":
             return np.array([bool(v) for v in ir.DenseIntElementsAttr(attr)]).reshape(tensor_type.shape)
         if tensor_type.dtype == "bfloat16":

@@ -26,7 +26,7 @@ from nnvm_mlir.dialects.nnvm.window import agree, check_numbers, parse_layout
 
 
 class Resample(Operator):
-    """Operators that form each output element from a few elements along each axis, at positions known from the shapes."""
+    """Operators that form an output element from elements at places known from the shapes."""
 
     fusion = Fusion.INJECTIVE
     data = operand()
@@ -34,7 +34,7 @@ class Resample(Operator):
 
     @classmethod
     def taps(cls, a: Attributes, shape: Sequence[int]) -> dict[int, Taps]:
-        """For a data shape: how each dim that is not just copied is resampled, in the order in which to do it."""
+        """How each dim of data that is not just copied is resampled, in order."""
         raise NotImplementedError(f"{cls.OPERATION_NAME} has no taps")
 
     @classmethod
@@ -50,8 +50,9 @@ class Resample(Operator):
 class ImageResample(Resample):
     """Resampling of H and W in any layout that does not split them.
 
-    Coordinates are NNVM's: an output element lies at its index divided by the scale (or, with `align_corners`, such that the corners
-    of both images coincide); NEAREST_NEIGHBOR takes the element at or before it, BILINEAR interpolates.
+    Coordinates are NNVM's: an output element lies at its index divided by the scale (or, with
+    `align_corners`, such that the corners of both images coincide); NEAREST_NEIGHBOR takes the
+    element at or before it, BILINEAR interpolates.
     """
 
     axes: ClassVar[str] = "HW"
@@ -59,7 +60,8 @@ class ImageResample(Resample):
 
     @classmethod
     def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
-        return {"layout": "".join(a.layout[i] for i in axes)}
+        layout = Layout.parse(a.layout)
+        return None if layout.is_blocked else {"layout": "".join(a.layout[i] for i in axes)}
 
     @classmethod
     def check(cls, a: Attributes) -> None:  # noqa: D102
@@ -165,14 +167,18 @@ class Interpolate(Resample, name="interpolate"):
 
     Attributes:
         size: the output's shape.
-        scales: output over data for each axis, as used in the coordinates; by default the quotient of the sizes.
+        scales: output over data for each axis, as used in the coordinates; by default the quotient
+            of the sizes.
         mode: "nearest", "linear" or "cubic", along each axis in turn.
-        coordinate_transformation_mode: from an output index to a position in the data, as ONNX defines them.
+        coordinate_transformation_mode: from an output index to a position in the data, as ONNX
+            defines them.
         nearest_mode: how "nearest" rounds the position.
         cubic_coeff_a: Keys' coefficient of "cubic".
-        exclude_outside: elements beyond the edge get no weight (the others' are scaled up), instead of repeating the edge.
+        exclude_outside: elements beyond the edge get no weight (the others' are scaled up), instead
+            of repeating the edge.
         antialias: "linear" and "cubic" stretch their kernel when an axis shrinks.
-        extrapolation_value: the value of elements that "tf_crop_and_resize" places outside the data.
+        extrapolation_value: the value of elements that "tf_crop_and_resize" places outside the
+            data.
         roi: begins, then ends, of the region which that mode samples, as fractions of each axis.
     """
 

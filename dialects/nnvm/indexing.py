@@ -7,6 +7,7 @@ never accesses memory outside the tensor, and `evaluate` raises ValueError.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from nnvm_mlir.dialects.nnvm.fields import (
@@ -71,8 +72,10 @@ class Take(Gathering, name="take"):
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
     ) -> Shape:
         if a.axis is None:
+            _check_elements_exist(prod(data), indices)
             return indices
         axis = normalize_axis(a.axis, len(data))
+        _check_elements_exist(data[axis], indices)
         return (*data[:axis], *indices, *data[axis + 1 :])
 
     @classmethod
@@ -134,6 +137,7 @@ class GatherNd(Gathering, name="gather_nd"):
                 f"indices {show(indices)} with {batch} batch dimensions do not fit data "
                 f"{show(data)}"
             )
+        _check_elements_exist(prod(data[batch:depth]), indices)
         return (*indices[1:], *data[depth:])
 
     @classmethod
@@ -227,6 +231,7 @@ class ScatterNd(Scattering, name="scatter_nd"):
                 f"expects the last dimension of indices to be at most {len(data)}, the rank of "
                 f"data; got {show(indices)}"
             )
+        _check_elements_exist(prod(data[: indices[-1]]), indices)
         return (*indices[:-1], *data[indices[-1] :])
 
     @classmethod
@@ -298,7 +303,7 @@ class TopK(Operator, name="top_k"):
     """
 
     data = operand()
-    values = result()
+    output = result()
     indices = result()
     k = attribute(Int)
     axis = attribute(Int, -1)
@@ -358,6 +363,11 @@ def _require_integers(dtype: str | None) -> None:
         raise ValueError(f"expects indices of an integer dtype, got {dtype}")
 
 
+def _check_elements_exist(size: int, indices: tuple[int, ...]) -> None:
+    if size == 0 and prod(indices):
+        raise ValueError(f"indices {show(indices)} cannot select anything from empty data")
+
+
 def _check_elements(axis: int, data: tuple[int, ...], indices: tuple[int, ...]) -> None:
     along = normalize_axis(axis, len(data))
     if len(indices) != len(data) or any(
@@ -366,6 +376,7 @@ def _check_elements(axis: int, data: tuple[int, ...], indices: tuple[int, ...]) 
         raise ValueError(
             f"indices {show(indices)} do not fit data {show(data)}: only axis {along} may be larger"
         )
+    _check_elements_exist(data[along], indices)
 
 
 def _element_positions(axis: int, data: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, ...]:

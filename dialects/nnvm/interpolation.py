@@ -1,7 +1,7 @@
 """Resampling of one axis: which elements an output element is made of, and with which weights.
 
-Coordinates follow the operator Resize of ONNX. They are formed in float32, as its runtimes do: which element is nearest to a coordinate
-half-way between two depends on the rounding.
+Coordinates follow the operator Resize of ONNX. They are formed in float32, as its runtimes do:
+which element is nearest to a coordinate half-way between two depends on the rounding.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-
 from nnvm_mlir.dialects.nnvm.numeric import cast, constant
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
 
@@ -26,6 +25,10 @@ COORDINATE_MODES = (
     "tf_crop_and_resize",
 )
 
+# How near to the middle of two elements a coordinate must be to be half-way between them: quotients
+# in float32 rarely are.
+_HALF_WAY = 1e-6
+
 
 @dataclass(frozen=True)
 class Taps:
@@ -34,7 +37,8 @@ class Taps:
     Attributes:
         indices: int64 (size, taps), all in range.
         weights: float64 (size, taps).
-        outside: bool (size,): whether the element lies outside the operand, and an extrapolation value takes its place.
+        outside: bool (size,): whether the element lies outside the operand, and an extrapolation
+            value takes its place.
     """
 
     indices: np.ndarray
@@ -55,7 +59,7 @@ class Taps:
         )
 
     def repeats(self, length: int) -> int | None:
-        """How often each of `length` elements appears in turn, when the axis is just that; else None."""
+        """How often each of `length` elements is repeated, or None for anything else."""
         times = len(self.indices) // length
         plain = np.repeat(np.arange(length), times)
         is_plain = self.is_gather and not self.outside.any()
@@ -75,7 +79,8 @@ class Axis:
         length: of the operand.
         size: of the result.
         scale: result over operand; a fraction of an element may have been cut off the result.
-        roi: begin and end of the region that `tf_crop_and_resize` samples, as fractions of the axis.
+        roi: begin and end of the region that `tf_crop_and_resize` samples, as fractions of the
+            axis.
     """
 
     length: int
@@ -84,7 +89,7 @@ class Axis:
     roi: tuple[float, float] = (0.0, 1.0)
 
     def coordinates(self, mode: str) -> np.ndarray:
-        """Where each result element lies in the operand, float32 (size,), by a mode of COORDINATE_MODES."""
+        """Where each result element lies in the operand: float32 (size,)."""
         f = np.float32
         x, scale, length, size = (
             np.arange(self.size, dtype=f),
@@ -98,8 +103,9 @@ class Axis:
         if mode == "pytorch_half_pixel":
             return np.zeros(self.size, f)
         if mode == "half_pixel_symmetric":
-            offset = length / f(2) * (one - size / (scale * length))
-            return offset + (x + half) / scale - half
+            # In double from here: these coordinates are often whole, and then floor must agree.
+            offset = np.float64(length / f(2) * (one - size / (scale * length)))
+            return (offset + (x.astype(np.float64) + 0.5) / np.float64(scale) - 0.5).astype(f)
         if mode == "align_corners":
             return x * (length - one) / (size - one) if self.size > 1 else np.zeros(self.size, f)
         if mode == "asymmetric":
@@ -115,14 +121,16 @@ class Axis:
 def nearest(axis: Axis, coordinate_mode: str, rounding: str) -> Taps:
     """The nearest element, by a rounding of NEAREST_MODES."""
     x = axis.coordinates(coordinate_mode)
+    below = np.floor(x)
+    past_half = x.astype(np.float64) - below - 0.5
     if rounding == "floor":
-        index = np.floor(x)
+        index = below
     elif rounding == "ceil":
         index = np.ceil(x)
     elif rounding == "round_prefer_floor":
-        index = np.ceil(x.astype(np.float64) - 0.5)
+        index = below + (past_half >= _HALF_WAY)
     else:
-        index = np.floor(x.astype(np.float64) + 0.5)
+        index = below + (past_half > -_HALF_WAY)
     indices = np.clip(index.astype(np.int64), 0, axis.length - 1)[:, None]
     return Taps(indices, np.ones(indices.shape), _outside(axis, coordinate_mode, x))
 
@@ -145,9 +153,12 @@ def _filtered(
     axis: Axis, coordinate_mode: str, exclude_outside: bool, antialias: bool, radius: int,
     kernel: Callable[[np.ndarray], np.ndarray],
 ) -> Taps:  # fmt: skip
-    """Weights `kernel(distance)` of the elements less than `radius` away; outside elements repeat the edge or are excluded.
+    """The elements less than `radius` away, weighted by `kernel(distance)`.
 
-    With `antialias` and a scale below 1 the kernel is stretched by 1 / scale, so that every element counts.
+    Elements beyond the edge repeat it, or are excluded.
+
+    With `antialias` and a scale below 1 the kernel is stretched by 1 / scale, so that every element
+    counts.
     """
     x = axis.coordinates(coordinate_mode)
     shrink = min(axis.scale, 1.0) if antialias else 1.0

@@ -1,6 +1,7 @@
 """Matrix products.
 
-Half-precision floats are accumulated in float32 and rounded once, integers in their own dtype (`matmul_integer`: in int32).
+Half-precision floats are accumulated in float32 and rounded once, integers in their own dtype
+(`matmul_integer`: in int32).
 """
 
 from __future__ import annotations
@@ -83,10 +84,12 @@ class Dense(Product, name="dense"):
 
 
 class Matmul(Product, name="matmul"):
-    """Contracts the last axis of lhs with the first of rhs: the result's shape is lhs.shape[:-1] + rhs.shape[1:].
+    """Contracts the last axis of lhs with the first of rhs.
 
-    A vector (k,) counts as (1, k). `transpose_a` and `transpose_b` first reverse *all* axes of an operand. For stacks of
-    matrices see `batch_matmul`.
+    The result's shape is lhs.shape[:-1] + rhs.shape[1:].
+
+    A vector (k,) counts as (1, k). `transpose_a` and `transpose_b` first reverse *all* axes of an
+    operand. For stacks of matrices see `batch_matmul`.
     """
 
     lhs = operand()
@@ -108,7 +111,9 @@ class Matmul(Product, name="matmul"):
     def result_shapes(cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> Shape:  # noqa: D102
         left, right = cls.operand_shapes(a, lhs, rhs)
         if left[-1] != right[0]:
-            raise ValueError(f"cannot multiply {show(left)} by {show(right)}: {left[-1]} is not {right[0]}")
+            raise ValueError(
+                f"cannot multiply {show(left)} by {show(right)}: {left[-1]} is not {right[0]}"
+            )
         return left[:-1] + right[1:]
 
     @classmethod
@@ -120,7 +125,10 @@ class Matmul(Product, name="matmul"):
 
 
 class StackedProduct(Product):
-    """The matrix products of two stacks of matrices, as `numpy.matmul`: leading axes broadcast, a vector is a row or column."""
+    """The matrix products of two stacks of matrices, as `numpy.matmul`.
+
+    Leading axes broadcast; a vector is a row on the left, a column on the right.
+    """
 
     @classmethod
     def product_shape(cls, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:
@@ -129,13 +137,18 @@ class StackedProduct(Product):
             raise ValueError("expects operands of rank 1 or more, got a scalar")
         inner = rhs[0] if len(rhs) == 1 else rhs[-2]
         if lhs[-1] != inner:
-            raise ValueError(f"cannot multiply {show(lhs)} by {show(rhs)}: {lhs[-1]} is not {inner}")
+            raise ValueError(
+                f"cannot multiply {show(lhs)} by {show(rhs)}: {lhs[-1]} is not {inner}"
+            )
         stack = known(broadcast_shapes(lhs[:-2], rhs[:-2]))
         return (*stack, *lhs[-2:-1], *(rhs[-1:] if len(rhs) > 1 else ()))
 
 
 class BatchMatmul(StackedProduct, name="batch_matmul"):
-    """numpy.matmul(lhs, rhs), the last two axes of an operand swapped by `transpose_a` and `transpose_b`."""
+    """numpy.matmul(lhs, rhs).
+
+    `transpose_a` and `transpose_b` swap the last two axes of an operand first.
+    """
 
     lhs = operand()
     rhs = operand()
@@ -147,7 +160,9 @@ class BatchMatmul(StackedProduct, name="batch_matmul"):
     def result_shapes(cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> Shape:  # noqa: D102
         for name, shape in (("transpose_a", lhs), ("transpose_b", rhs)):
             if getattr(a, name) and len(shape) < 2:
-                raise ValueError(f"attribute {name!r} needs a matrix, got an operand of shape {show(shape)}")
+                raise ValueError(
+                    f"attribute {name!r} needs a matrix, got an operand of shape {show(shape)}"
+                )
         left = (*lhs[:-2], *lhs[:-3:-1]) if a.transpose_a else lhs
         right = (*rhs[:-2], *rhs[:-3:-1]) if a.transpose_b else rhs
         return cls.product_shape(left, right)
@@ -162,8 +177,8 @@ class BatchMatmul(StackedProduct, name="batch_matmul"):
 class MatmulInteger(StackedProduct, name="matmul_integer"):
     """numpy.matmul(a - a_zero_point, b - b_zero_point) in int32, of int8 and uint8 operands.
 
-    A zero point is a scalar, or one number for each row of a (M,), for each column of b (N,), or any shape that broadcasts to the
-    operand.
+    A zero point is a scalar, or one number for each row of a (M,), for each column of b (N,), or
+    any shape that broadcasts to the operand.
     """
 
     a = operand()
@@ -173,7 +188,9 @@ class MatmulInteger(StackedProduct, name="matmul_integer"):
     output = result()
 
     @classmethod
-    def zero_point_shape(cls, zero_point: tuple[int, ...], data: tuple[int, ...], is_row: bool) -> Shape:
+    def zero_point_shape(
+        cls, zero_point: tuple[int, ...], data: tuple[int, ...], is_row: bool
+    ) -> Shape:
         """The shape under which a zero point broadcasts against its operand.
 
         Raises:
@@ -182,8 +199,11 @@ class MatmulInteger(StackedProduct, name="matmul_integer"):
         if prod(zero_point) == 1:
             return ()
         shape = (*zero_point, 1) if is_row and len(zero_point) == 1 else zero_point
-        if broadcast_shapes(shape, data) != data:
-            raise ValueError(f"a zero point of shape {show(zero_point)} does not fit an operand {show(data)}")
+        pairs = zip(shape[::-1], data[::-1], strict=False)
+        if len(shape) > len(data) or any(size not in (1, extent) for size, extent in pairs):
+            raise ValueError(
+                f"a zero point of shape {show(zero_point)} does not fit an operand {show(data)}"
+            )
         return shape
 
     @classmethod

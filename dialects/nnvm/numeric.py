@@ -1,7 +1,8 @@
 """NumPy arithmetic with the rules of compiled code, for `evaluate`.
 
-Compiled code and NumPy differ where NumPy leaves the result to the processor (a float cast to an integer that cannot hold it) or
-raises (integers to negative powers), and in precision (compiled float16 and bfloat16 formulas are computed in float32 and rounded once).
+Compiled code and NumPy differ where NumPy leaves the result to the processor (a float cast to an
+integer that cannot hold it) or raises (integers to negative powers), and in precision (compiled
+float16 and bfloat16 formulas are computed in float32 and rounded once).
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from nnvm_mlir.dialects.nnvm.types import is_float, is_unsigned, numpy_dtype
 
 
 def compute_dtype(dtype: str) -> str:
-    """The dtype in which formulas on `dtype` are computed: float32 for the half-precision floats, itself for the others."""
+    """The dtype in which formulas on `dtype` are computed.
+
+    float32 for the half-precision floats, itself for the others.
+    """
     return "float32" if dtype in ("float16", "bfloat16") else dtype
 
 
@@ -23,7 +27,9 @@ def widen(x: np.ndarray) -> np.ndarray:
 
 
 def cast(x: np.ndarray, dtype: str) -> np.ndarray:
-    """Converts between dtypes: floats truncate towards zero and saturate, NaN gives 0, integers wrap, bool is `x != 0`.
+    """Converts between dtypes.
+
+    Floats truncate towards zero and saturate, NaN gives 0, integers wrap, bool is `x != 0`.
 
     Conversions to float16 and bfloat16 go through float32.
     """
@@ -36,7 +42,8 @@ def cast(x: np.ndarray, dtype: str) -> np.ndarray:
         return x.astype(target)
     info = np.iinfo(target)
     wide = x.astype(np.float64)
-    # 2**bits is exact in a float64, the largest integer may not be: compare with the former, select the latter.
+    # 2**bits is exact in a float64, the largest integer may not be: compare with the former, select
+    # the latter.
     too_high, too_low = wide >= float(int(info.max) + 1), wide < float(info.min)
     converted = np.where(too_high | too_low | np.isnan(wide), 0, wide).astype(target)
     return np.where(too_high, info.max, np.where(too_low, info.min, converted)).astype(target)
@@ -56,7 +63,9 @@ def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x / y; integers truncate towards zero, and a zero divisor gives 0."""
     if is_float(str(x.dtype)):
         return x / y
-    quotient = np.floor_divide(x, y)  # NumPy: 0 for a zero divisor, and the smallest integer over -1 wraps
+    quotient = np.floor_divide(
+        x, y
+    )  # NumPy: 0 for a zero divisor, and the smallest integer over -1 wraps
     if is_unsigned(str(x.dtype)):
         return quotient
     inexact = (y != 0) & (quotient * y != x) & ((x < 0) != (y < 0))
@@ -77,7 +86,10 @@ def modulo(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """x to the power y in x's dtype. Integer powers wrap; negative ones truncate to 0 unless x is 1 or -1."""
+    """x to the power y in x's dtype.
+
+    Integer powers wrap; negative ones truncate to 0 unless x is 1 or -1.
+    """
     dtype = str(x.dtype)
     if is_float(dtype):
         return np.power(x, y.astype(dtype))

@@ -36,8 +36,18 @@ class Fusion(enum.Enum):
     OPAQUE = 8
 
 
+_SEGMENT_SIZES = ("operandSegmentSizes", "resultSegmentSizes")
+
 OPERATORS: dict[str, type[Operator]] = {}
 """Every operator class by its name in the dialect ("conv2d")."""
+
+VARIADIC_LIMIT = 64
+"""How many operands or results a variadic field may have.
+
+IRDL takes the values of one variadic field to be of one type. So each of them is an optional field of its own, and an
+attribute tells which are there: `operandSegmentSizes` or `resultSegmentSizes`, an array of as many ones as there are values,
+followed by zeros.
+"""
 
 Attributes = SimpleNamespace
 """An operator's attribute values by name, defaults filled in: the `a` of every rule."""
@@ -216,6 +226,7 @@ class Operator(ir.OpView):
             for key, field in cls.attribute_fields.items()
             if field.required or getattr(a, key) != field.default
         }
+        attributes |= cls._segment_sizes(len(operands), len(result_types))
         operation = ir.Operation.create(
             cls.OPERATION_NAME,
             results=[t.to_mlir() for t in result_types],
@@ -236,7 +247,7 @@ class Operator(ir.OpView):
         given = {}
         for named in self.operation.attributes:
             key = named if isinstance(named, str) else named.name
-            if "." in key:  # a discardable attribute of another layer
+            if "." in key or key in _SEGMENT_SIZES:  # of another layer, or of MLIR itself
                 continue
             field = self.attribute_fields.get(key)
             attr = self.operation.attributes[key]
@@ -272,6 +283,20 @@ class Operator(ir.OpView):
         if len(outs) != self.num_results(a):
             raise ValueError(f"expects {self.num_results(a)} results, got {len(outs)}")
         self.infer(a, ins, outs)
+
+    @classmethod
+    def _segment_sizes(cls, operands: int, results: int) -> dict[str, ir.Attribute]:
+        """The attributes that count the values of variadic fields. Raises ValueError when there are too many."""
+        attributes = {}
+        groups = ((cls.operand_fields, operands), (cls.result_fields, results))
+        for key, (fields, count) in zip(_SEGMENT_SIZES, groups, strict=True):
+            if not any(field.variadic for field in fields):
+                continue
+            missing = VARIADIC_LIMIT + len(fields) - 1 - count
+            if missing < 0:
+                raise ValueError(f"takes at most {count + missing} values, got {count}: use several operations")
+            attributes[key] = ir.DenseI32ArrayAttr.get([1] * count + [0] * missing)
+        return attributes
 
     @classmethod
     def _check_operand_count(cls, count: int) -> None:

@@ -36,9 +36,11 @@ class Pool(Spatial):
     Attributes:
         pool_size: taps of the window along each spatial axis.
         strides, dilation: distance of two windows, and of two taps.
-        padding: one number for all axes, one for each, or all begins followed by all ends. Padding never is the maximum.
+        padding: one number for all axes, one for each, or all begins followed by all ends. Padding
+            never is the maximum.
         layout: of data and output.
-        ceil_mode: a last window may reach beyond the end, if it starts inside the data or the padding before it.
+        ceil_mode: a last window may reach beyond the end, if it starts inside the data or the
+            padding before it.
     """
 
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
@@ -53,7 +55,11 @@ class Pool(Spatial):
 
     @classmethod
     def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
-        return None if Layout.parse(a.layout).is_blocked else {"layout": "".join(a.layout[i] for i in axes)}
+        return (
+            None
+            if Layout.parse(a.layout).is_blocked
+            else {"layout": "".join(a.layout[i] for i in axes)}
+        )
 
     @classmethod
     def check(cls, a: Attributes) -> None:  # noqa: D102
@@ -86,7 +92,7 @@ class Pool(Spatial):
 
     @classmethod
     def reach(cls, a: Attributes, shape: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Padding before and after every dim of data, such that all windows lie inside (less than none after is none)."""
+        """How far windows reach beyond data, before and after each of its dims."""
         low, high = [0] * len(shape), [0] * len(shape)
         begins, _ = begins_ends(a.padding, len(cls.axes))
         for dim, begin, count, stride, span in zip(
@@ -106,7 +112,7 @@ class Pool(Spatial):
 
     @classmethod
     def patches(cls, a: Attributes, data: np.ndarray, value: float) -> np.ndarray:
-        """All windows of data padded with `value`: the dims of the output, then those of the window."""
+        """All windows of data padded with `value`: the output's dims, then the window's."""
         low, high = cls.reach(a, data.shape)
         padded = np.pad(data, list(zip(low, high, strict=True)), constant_values=value)
         return sliding_windows(
@@ -142,9 +148,10 @@ class MaxPool3D(MaxPool, name="max_pool3d", axes="DHW"):
 class MaxPoolIndices(Pool):
     """Maximum pooling that also says where each maximum is.
 
-    The index counts elements of the whole data tensor in its default layout (batch, channels, spatial axes in row-major order); with
-    `storage_order` 1 the spatial axes are counted in column-major order. Of equal elements the first in the window counts, as does the
-    first NaN; a window of padding alone has the index -1.
+    The index counts elements of the whole data tensor in its default layout (batch, channels,
+    spatial axes in row-major order); with `storage_order` 1 the spatial axes are counted in
+    column-major order. Of equal elements the first in the window counts, as does the first NaN; a
+    window of padding alone has the index -1.
 
     Results: the maxima, and their int64 indices.
     """
@@ -215,7 +222,8 @@ class AvgPool(Pool):
     Sums of float16 and bfloat16 are formed in float32; an integer mean truncates towards zero.
 
     Attributes:
-        count_include_pad: whether padding counts as zeros. What a window holds beyond the padding (in `ceil_mode`) never counts.
+        count_include_pad: whether padding counts as zeros. What a window holds beyond the padding
+            (in `ceil_mode`) never counts.
     """
 
     count_include_pad = attribute(Bool, False)
@@ -229,7 +237,7 @@ class AvgPool(Pool):
 
     @classmethod
     def divisors(cls, a: Attributes, shape: Sequence[int]) -> list[np.ndarray]:
-        """For each spatial axis, how many counted positions each window has along it (int64, at least 1)."""
+        """For each spatial axis, how many positions of each window count (int64, at least 1)."""
         begins, ends = begins_ends(a.padding, len(cls.axes))
         result = []
         for i, (dim, count) in enumerate(zip(cls.dims(a), cls.counts(a, shape), strict=True)):
@@ -274,7 +282,11 @@ class GlobalPool(Spatial):
 
     @classmethod
     def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
-        return None if Layout.parse(a.layout).is_blocked else {"layout": "".join(a.layout[i] for i in axes)}
+        return (
+            None
+            if Layout.parse(a.layout).is_blocked
+            else {"layout": "".join(a.layout[i] for i in axes)}
+        )
 
     @classmethod
     def check(cls, a: Attributes) -> None:  # noqa: D102

@@ -23,7 +23,10 @@ QUANTIZED = ("int8", "uint8", "int16", "uint16")
 
 
 class Quantization(Operator):
-    """An element-wise conversion whose scale and zero point are scalars, or have one element for each index of `axis`."""
+    """An element-wise conversion by a scale and a zero point.
+
+    These are scalars, or have one element for each index of `axis`.
+    """
 
     fusion = Fusion.BROADCAST
 
@@ -56,7 +59,8 @@ class Quantization(Operator):
         axis = normalize_axis(a.axis, len(data))
         if parameter != (data[axis],):
             raise ValueError(
-                f"expects scale and zero_point to be scalars or of shape {data[axis]}, got {show(parameter)}"
+                f"expects scale and zero_point to be scalars or of shape {data[axis]}, "
+                f"got {show(parameter)}"
             )
         return (data[axis], *[1] * (len(data) - axis - 1))
 
@@ -64,7 +68,8 @@ class Quantization(Operator):
 class QuantizeLinear(Quantization, name="quantize_linear"):
     """saturate(round(data / scale) + zero_point), halves to the even integer; NaN becomes 0.
 
-    The result has the zero point's dtype, which `dtype` may repeat: int8, uint8, int16 or uint16. Computed in float32.
+    The result has the zero point's dtype, which `dtype` may repeat: int8, uint8, int16 or uint16.
+    Computed in float32.
     """
 
     dtype = attribute(DType, None)
@@ -72,7 +77,9 @@ class QuantizeLinear(Quantization, name="quantize_linear"):
     @classmethod
     def check(cls, a: Attributes) -> None:  # noqa: D102
         if a.dtype is not None and a.dtype not in QUANTIZED:
-            raise ValueError(f"attribute 'dtype': expected one of {', '.join(QUANTIZED)}, got {a.dtype}")
+            raise ValueError(
+                f"attribute 'dtype': expected one of {', '.join(QUANTIZED)}, got {a.dtype}"
+            )
 
     @classmethod
     def infer_dtype(  # noqa: D102
@@ -95,7 +102,10 @@ class QuantizeLinear(Quantization, name="quantize_linear"):
 
 
 class DequantizeLinear(Quantization, name="dequantize_linear"):
-    """(data - zero_point) * scale, in the dtype of the scale. The data holds 8-, 16- or 32-bit integers."""
+    """(data - zero_point) * scale, in the dtype of the scale.
+
+    The data holds 8-, 16- or 32-bit integers.
+    """
 
     @classmethod
     def infer_dtype(  # noqa: D102

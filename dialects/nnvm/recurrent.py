@@ -8,8 +8,7 @@ recurrence), states (D, B, H), sequence_lens (B). Results: y (T, D, B, H) and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -26,51 +25,8 @@ from nnvm_mlir.dialects.nnvm.fields import (
 )
 from nnvm_mlir.dialects.nnvm.numeric import widen
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Operator
+from nnvm_mlir.dialects.nnvm.recurrent_activation import Activation
 from nnvm_mlir.dialects.nnvm.types import Shape, is_float, unify_dtypes, unify_shapes
-
-# Activation -> its default alpha and beta; None where it has no such parameter.
-ACTIVATIONS: dict[str, tuple[float | None, float | None]] = {
-    "relu": (None, None),
-    "tanh": (None, None),
-    "sigmoid": (None, None),
-    "softsign": (None, None),
-    "softplus": (None, None),
-    "leakyrelu": (0.01, None),
-    "thresholdedrelu": (1.0, None),
-    "elu": (1.0, None),
-    "affine": (1.0, 0.0),
-    "scaledtanh": (1.0, 1.0),
-    "hardsigmoid": (0.2, 0.5),
-}
-
-
-@dataclass(frozen=True)
-class Activation:
-    """An activation function and its parameters, which are 0 where it has none."""
-
-    name: str
-    alpha: float = 0.0
-    beta: float = 0.0
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """The function on an array."""
-        kind = x.dtype.type
-        return _NUMPY[self.name](x, kind(self.alpha), kind(self.beta)).astype(x.dtype)
-
-
-_NUMPY: dict[str, Callable[..., np.ndarray]] = {
-    "relu": lambda x, a, b: np.maximum(x, 0),
-    "tanh": lambda x, a, b: np.tanh(x),
-    "sigmoid": lambda x, a, b: 1 / (1 + np.exp(-x)),
-    "softsign": lambda x, a, b: x / (1 + np.abs(x)),
-    "softplus": lambda x, a, b: np.logaddexp(x, 0),
-    "leakyrelu": lambda x, a, b: np.where(x >= 0, x, a * x),
-    "thresholdedrelu": lambda x, a, b: np.where(x > a, x, 0),
-    "elu": lambda x, a, b: np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0))),
-    "affine": lambda x, a, b: a * x + b,
-    "scaledtanh": lambda x, a, b: a * np.tanh(b * x),
-    "hardsigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
-}
 
 
 class Recurrent(Operator):
@@ -101,11 +57,7 @@ class Recurrent(Operator):
         expected = cls.directions(a) * len(cls.default_activations)
         if a.activations and len(a.activations) != expected:
             raise ValueError(f"expects {expected} activations, got {len(a.activations)}")
-        for name in a.activations:
-            if name.lower() not in ACTIVATIONS:
-                raise ValueError(
-                    f"unknown activation {name!r}: expected one of {', '.join(ACTIVATIONS)}"
-                )
+        cls.cell_activations(a)
 
     @classmethod
     def directions(cls, a: Attributes) -> int:
@@ -122,16 +74,7 @@ class Recurrent(Operator):
         """Each direction's activations; alphas and betas go to those that take them, in order."""
         names = a.activations or cls.default_activations * cls.directions(a)
         alphas, betas = iter(a.activation_alpha), iter(a.activation_beta)
-        functions = []
-        for name in map(str.lower, names):
-            alpha, beta = ACTIVATIONS[name]
-            functions.append(
-                Activation(
-                    name,
-                    0.0 if alpha is None else next(alphas, alpha),
-                    0.0 if beta is None else next(betas, beta),
-                )
-            )
+        functions = [Activation.named(name, alphas, betas) for name in names]
         count = len(cls.default_activations)
         return [functions[i : i + count] for i in range(0, len(functions), count)]
 
@@ -236,7 +179,7 @@ class Lstm(Recurrent, name="lstm"):
 
     i, o, f = f(x W + h R + bias + peephole * c) (o with the new c); C = f * c + i * g(...);
     h = o * h(C). `peephole` (D, 3*H) is of i, o, f. `input_forget` sets f = 1 - i. `clip` bounds
-    what goes into activations.
+    what goes into the gates' activations; the memory is not bounded.
     """
 
     gates = 4
@@ -282,7 +225,7 @@ class Lstm(Recurrent, name="lstm"):
         forget = 1 - i if a.input_forget else f(_clipped(a, forget + p_f * memory))
         memory = forget * memory + i * g(_clipped(a, c))
         o = f(_clipped(a, o + p_o * memory))
-        return o * h(_clipped(a, memory)), memory
+        return o * h(memory), memory
 
 
 class Gru(Recurrent, name="gru"):

@@ -30,15 +30,9 @@ class Reduction(Operator):
         axis: the axes, negative ones from the end; none means all.
         keepdims: whether they stay, with size 1.
         exclude: reduce all axes but the ones listed.
-
-    Class attributes:
-        kinds: what the operand may hold.
-        fold: the function `(x, axes, keepdims)` on an array in computing precision.
     """
 
     fusion = Fusion.COMM_REDUCE
-    kinds: ClassVar[Sequence[str]] = NUMBERS
-    fold: ClassVar[Callable[..., Any]]
 
     data = operand()
     output = result()
@@ -64,6 +58,18 @@ class Reduction(Operator):
     def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
         return reduced_shape(data, cls.axes(a, len(data)), a.keepdims)
 
+
+class Fold(Reduction):
+    """A reduction by an associative function, in the operand's dtype.
+
+    Class attributes:
+        kinds: what the operand may hold.
+        fold: the function `(x, axes, keepdims)` on an array in computing precision.
+    """
+
+    kinds: ClassVar[Sequence[str]] = NUMBERS
+    fold: ClassVar[Callable[..., Any]]
+
     @classmethod
     def infer_dtype(  # noqa: D102
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
@@ -78,19 +84,22 @@ class Reduction(Operator):
         return np.asarray(value).astype(x.dtype)
 
 
-class Sum(Reduction, name="sum"):
-    """The sum, accumulated in the operand's dtype (float32 for the half-precision floats); 0 over an empty axis."""
+class Sum(Fold, name="sum"):
+    """The sum; 0 over an empty axis.
+
+    Accumulated in the operand's dtype, half-precision floats in float32.
+    """
 
     fold = staticmethod(lambda x, axes, keepdims: np.sum(x, axes, x.dtype, keepdims=keepdims))
 
 
-class Prod(Reduction, name="prod"):
+class Prod(Fold, name="prod"):
     """The product; 1 over an empty axis."""
 
     fold = staticmethod(lambda x, axes, keepdims: np.prod(x, axes, x.dtype, keepdims=keepdims))
 
 
-class Max(Reduction, name="max"):
+class Max(Fold, name="max"):
     """The largest element, NaN if there is one; -inf or the smallest integer over an empty axis."""
 
     kinds = (*NUMBERS, "bool")
@@ -100,7 +109,7 @@ class Max(Reduction, name="max"):
         return np.max(x, axes, keepdims=keepdims, initial=numeric.lowest(str(x.dtype)))
 
 
-class Min(Reduction, name="min"):
+class Min(Fold, name="min"):
     """The smallest element, NaN if there is one; inf or the largest integer over an empty axis."""
 
     kinds = (*NUMBERS, "bool")
@@ -110,8 +119,11 @@ class Min(Reduction, name="min"):
         return np.min(x, axes, keepdims=keepdims, initial=numeric.highest(str(x.dtype)))
 
 
-class Mean(Reduction, name="mean"):
-    """The sum divided by the number of elements. Integers add up in 64 bits, and the quotient truncates towards zero."""
+class Mean(Fold, name="mean"):
+    """The sum divided by the number of elements.
+
+    Integers add up in 64 bits, and the quotient truncates towards zero.
+    """
 
     @staticmethod
     def accumulator(dtype: str) -> str:
@@ -127,17 +139,24 @@ class Mean(Reduction, name="mean"):
 
 
 class ArgReduction(Reduction):
-    """The position of an extreme element: its index along the axis, or among the elements of several axes in row-major order.
+    """The position of an extreme element along the reduced axes.
+
+    Along several axes it counts their elements in row-major order.
 
     Attributes:
         dtype: of the result, an integer.
-        select_last_index: which of equal elements counts, the last or the first. The first (last) NaN precedes every number.
+        select_last_index: which of equal elements counts, the last or the first. The first (last)
+            NaN precedes every number.
     """
 
-    kinds = (*NUMBERS, "bool")
     dtype = attribute(DType, "int32")
     select_last_index = attribute(Bool, False)
     find: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+        # The positions among the elements of several axes depend on the order of these.
+        return super().permuted(a, rank, axes) if len(cls.axes(a, rank)) == 1 else None
 
     @classmethod
     def check(cls, a: Attributes) -> None:  # noqa: D102
@@ -183,7 +202,7 @@ class Argmin(ArgReduction, name="argmin"):
 
 
 class Cumsum(SameShape, name="cumsum"):
-    """Partial sums along an axis: of the elements up to each one, or before each one with `exclusive`.
+    """Partial sums along an axis: up to each element, or before it with `exclusive`.
 
     With `reverse` they start from the end. Accumulated as by `sum`.
     """

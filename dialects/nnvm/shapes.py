@@ -1,4 +1,7 @@
-"""Shape rules that several families share: pure functions on tuples, in which None is an unknown dimension."""
+"""Shape rules that several families share, as pure functions on tuples.
+
+None is an unknown dimension.
+"""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ def data_layout(axes: str) -> str:
 class Spatial(Operator):
     """Operators on batch, channels and 1, 2 or 3 spatial axes.
 
-    A leaf class names its axes, `class MaxPool2D(MaxPool, name="max_pool2d", axes="HW")`. An attribute whose default depends on
-    them declares a function from the axes as its default.
+    A leaf class names its axes, `class MaxPool2D(MaxPool, name="max_pool2d", axes="HW")`. An
+    attribute whose default depends on them declares a function from the axes as its default.
     """
 
     axes: ClassVar[str] = ""
@@ -85,15 +85,16 @@ def convert_shape(shape: Shape, source: Layout, target: Layout) -> Shape:
 def begins_ends(padding: Sequence[int], rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Padding before and after each of `rank` axes.
 
-    `padding` is one number for all, one for each axis (both ends), or all begins followed by all ends.
+    `padding` is one number for all, one for each axis (both ends), or all begins followed by all
+    ends.
 
     Raises:
         ValueError: another count, or a negative number.
     """
     if len(padding) not in (1, rank, 2 * rank) or min(padding) < 0:
         raise ValueError(
-            f"attribute 'padding' must be 1, {rank} or {2 * rank} numbers >= 0 (begins, then ends); "
-            f"got {tuple(padding)}"
+            f"attribute 'padding' must be 1, {rank} or {2 * rank} numbers >= 0 (begins, then "
+            f"ends); got {tuple(padding)}"
         )
     if len(padding) == 2 * rank:
         return tuple(padding[:rank]), tuple(padding[rank:])
@@ -111,7 +112,8 @@ def window_count(
 ) -> int:
     """How many windows of `span` positions fit an axis.
 
-    With `ceil_mode` a last window may reach beyond the end, if it starts inside the data or the padding before it.
+    With `ceil_mode` a last window may reach beyond the end, if it starts inside the data or the
+    padding before it.
 
     Raises:
         ValueError: the window is larger than the padded axis.
@@ -136,7 +138,8 @@ def sliding_windows(
 
     Args:
         x: the padded array.
-        dims: which of its dims the window slides over; the other arguments have one number for each.
+        dims: which of its dims the window slides over; the other arguments have one number for
+            each.
         kernel: taps of the window.
         strides: distance of two windows.
         dilation: distance of two taps.

@@ -10,7 +10,7 @@
 // RUN: not nnvm-opt --canonicalize --print-ir-after=cse %s 2>&1 | FileCheck %s --check-prefix=PRINT
 
 // CHECK-NOT: Traceback
-// CHECK: errors.mlir:[[@LINE+12]]:10: error: use of undeclared SSA value name
+// CHECK: errors.mlir:[[@LINE+11]]:10: error: use of undeclared SSA value name
 // CHECK-NOT: Traceback
 // MISSING: error: cannot read {{.*}}errors.mlir.missing': No such file or directory
 // FOLDER: error: cannot read {{.*}}: Is a directory

@@ -16,6 +16,9 @@ from nnvm_mlir.target import Target
 Index = int | ir.Value
 """A position or a size: an integer where it is known while generating, else a value of type `index`."""
 
+# Up to this stride, loading everything between and shuffling is faster than gathering.
+_PICKED_STRIDE = 4
+
 
 class Unsupported(Exception):  # noqa: N818 - an answer ("not by this generator"), not an error
     """The kernel function is outside of what a generator covers; another path must lower it."""
@@ -113,12 +116,15 @@ class Emitter:
 
     def mask(self, count: int, lanes: int) -> ir.Value:
         """A mask (`vector<lanes x i1>`) whose first `count` lanes are on."""
+        return self.lane_mask([lane < count for lane in range(lanes)])
 
-        def attribute() -> ir.Attribute:
-            values = [ir.BoolAttr.get(lane < count) for lane in range(lanes)]
-            return ir.DenseElementsAttr.get(values, ir.VectorType.get([lanes], ir.IntegerType.get_signless(1)))
-
-        return self._constant(("mask", count, lanes), attribute)
+    def lane_mask(self, active: Sequence[bool]) -> ir.Value:
+        """A mask with the given lanes on."""
+        type_ = ir.VectorType.get([len(active)], ir.IntegerType.get_signless(1))
+        return self._constant(
+            ("mask", tuple(active)),
+            lambda: ir.DenseElementsAttr.get([ir.BoolAttr.get(lane) for lane in active], type_),
+        )
 
     def _constant(self, key: tuple, attribute: Callable[[], ir.TypedAttr]) -> ir.Value:
         if key not in self._constants:
@@ -168,6 +174,38 @@ class Emitter:
         other = self.constant(masked_off, element, lanes)
         return vector.MaskedLoadOp(type_, buffer, [self.index(at)], mask, other).result
 
+    def gather(
+        self,
+        buffer: ir.Value,
+        at: Index,
+        stride: int,
+        lanes: int,
+        mask: ir.Value | None = None,
+        masked_off: float | int = 0,
+    ) -> ir.Value:
+        """Loads `lanes` elements that are `stride` apart; the rest is as for `load`.
+
+        Small strides load all elements between (but not behind) and pick from them, which is faster than the hardware's gathers.
+        """
+        element = ir.MemRefType(buffer.type).element_type
+        type_ = ir.VectorType.get([lanes], element)
+        if 1 < stride <= _PICKED_STRIDE and mask is None:
+            run = self.lane_mask([n % stride == 0 for n in range(stride * lanes)])
+            loaded = self.load(buffer, at, stride * lanes, run)
+            picked = ir.DenseI64ArrayAttr.get([stride * lane for lane in range(lanes)])
+            return self.op("vector.shuffle", [loaded, loaded], type_, {"mask": picked})
+        i32 = ir.IntegerType.get_signless(32)
+        steps = self._constant(
+            ("steps", stride, lanes),
+            lambda: ir.DenseElementsAttr.get(
+                [ir.IntegerAttr.get(i32, stride * lane) for lane in range(lanes)],
+                ir.VectorType.get([lanes], i32),
+            ),
+        )
+        every = self.mask(lanes, lanes) if mask is None else mask
+        other = self.constant(masked_off, element, lanes)
+        return self.op("vector.gather", [buffer, self.index(at), steps, every, other], type_)
+
     def store(self, value: ir.Value, buffer: ir.Value, at: Index, mask: ir.Value | None = None) -> None:
         """Stores a scalar or a vector (the lanes of `mask` only) at position `at` of a one-dimensional memref."""
         if not isinstance(value.type, ir.VectorType):
@@ -203,6 +241,19 @@ class Emitter:
         return ir.Operation.create(
             name, results=[result], operands=list(operands), attributes=attributes
         ).result
+
+    def sum(self, vector_value: ir.Value) -> ir.Value:
+        """The sum of the lanes, in any order."""
+        element = ir.VectorType(vector_value.type).element_type
+        return self.op(
+            "vector.reduction",
+            [vector_value],
+            element,
+            {
+                "kind": ir.Attribute.parse("#vector.kind<add>"),
+                "fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>"),
+            },
+        )
 
     # Control flow
 
@@ -319,6 +370,11 @@ def emit_function(
 def element_type(type_: ir.Type) -> ir.Type:
     """The element type of a vector, memref or tensor type; a scalar type itself."""
     return type_.element_type if isinstance(type_, ir.ShapedType) else type_
+
+
+def element_bytes(element: ir.Type) -> int:
+    """Bytes of one element in memory."""
+    return 8 if isinstance(element, ir.IndexType) else -(-element.width // 8)
 
 
 def splat_attribute(value: float | int | bool, element: ir.Type, lanes: int | None = None) -> ir.TypedAttr:

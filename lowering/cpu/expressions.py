@@ -39,9 +39,9 @@ class Accumulator:
     generic: Generic | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Apply:
-    """A result of an element-wise generic.
+    """A result of an element-wise generic, equal only to itself: a tree may share parts, many times over.
 
     Attributes:
         generic: whose region to evaluate.
@@ -58,11 +58,15 @@ class Apply:
 
 Node = Load | Accumulator | Apply
 
+Shared = dict[tuple, Apply]
+"""Trees that were built before, to be shared by trees over the same loops."""
+
 
 def expression(
     access: Access,
     sizes: Sequence[int],
     accumulators: Mapping[Result, Form] | None = None,
+    shared: Shared | None = None,
 ) -> Node:
     """The tree behind an access over loops of `sizes`.
 
@@ -70,6 +74,7 @@ def expression(
         access: what is read; results of element-wise generics are computed in place of being read.
         sizes: trip counts of the caller's loops.
         accumulators: results that are leaves, with the position that the caller's iteration has of them.
+        shared: trees to share with; updated.
 
     Raises:
         Unsupported: a producer is a reduction, is padded, or is not indexed by affine forms of the caller's loops.
@@ -91,7 +96,7 @@ def expression(
     )
     if forms is None:
         raise Unsupported("an intermediate result is not indexed loop by loop")
-    return apply(generic, source.index, forms, sizes, accumulators)
+    return apply(generic, source.index, forms, sizes, accumulators, shared)
 
 
 def apply(
@@ -100,8 +105,13 @@ def apply(
     forms: tuple[Form, ...],
     sizes: Sequence[int],
     accumulators: Mapping[Result, Form] | None = None,
+    shared: Shared | None = None,
 ) -> Apply:
     """The tree of a result of `generic` whose loops are `forms` over the caller's loops; see `expression`."""
+    shared = {} if shared is None else shared
+    key = (generic, result, forms)
+    if key in shared:
+        return shared[key]
     operands: list[Node | None] = []
     for number, access in enumerate((*generic.inputs, *generic.inits)):
         used = any(True for _ in generic.block.arguments[number].uses)
@@ -109,35 +119,55 @@ def apply(
             operands.append(None)
             continue
         composed = access.compose(forms, len(sizes))
-        operands.append(expression(composed, sizes, accumulators))
-    return Apply(generic, result, tuple(operands), forms if generic.uses_position else ())
+        operands.append(expression(composed, sizes, accumulators, shared))
+    shared[key] = Apply(generic, result, tuple(operands), forms if generic.uses_position else ())
+    return shared[key]
+
+
+def subtrees(node: Node) -> list[Node]:
+    """A tree and all its parts, each once, before what it consists of."""
+    found: dict[Node, None] = {}
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found[node] = None
+            if isinstance(node, Apply):
+                pending.extend(o for o in reversed(node.operands) if o is not None)
+    return list(found)
 
 
 def positions(node: Node) -> list[Form]:
     """The forms whose value some region of the tree asks for (`linalg.index`)."""
-    if not isinstance(node, Apply):
-        return []
-    below = [form for operand in node.operands if operand is not None for form in positions(operand)]
-    return [*node.forms, *below]
-
-
-def rewrite(node: Node, change: Callable[[Form], Form]) -> Node:
-    """The tree over other loops: every form replaced by `change` of it."""
-    if isinstance(node, Load):
-        return Load(node.access.map(change))
-    if isinstance(node, Accumulator):
-        return node
-    operands = tuple(None if o is None else rewrite(o, change) for o in node.operands)
-    return replace(node, operands=operands, forms=tuple(change(form) for form in node.forms))
+    return [form for part in subtrees(node) if isinstance(part, Apply) for form in part.forms]
 
 
 def leaves(node: Node) -> list[Access]:
     """Every access that a tree reads."""
-    if isinstance(node, Load):
-        return [node.access]
+    return [part.access for part in subtrees(node) if isinstance(part, Load)]
+
+
+def rewrite(
+    node: Node, change: Callable[[Form], Form], done: dict[Node, Node] | None = None
+) -> Node:
+    """The tree over other loops: every form replaced by `change` of it.
+
+    Args:
+        node: the tree.
+        change: gives the new form.
+        done: parts that were rewritten before, so that trees that share them do so afterwards; updated.
+    """
+    done = {} if done is None else done
     if isinstance(node, Accumulator):
-        return []
-    return [access for operand in node.operands if operand is not None for access in leaves(operand)]
+        return node
+    if node not in done:
+        if isinstance(node, Load):
+            done[node] = Load(node.access.map(change))
+        else:
+            operands = tuple(None if o is None else rewrite(o, change, done) for o in node.operands)
+            forms = tuple(change(form) for form in node.forms)
+            done[node] = replace(node, operands=operands, forms=forms)
+    return done[node]
 
 
 class Evaluation:

@@ -15,6 +15,11 @@ from nnvm_mlir.mlir import arith, ir, math
 
 Number = int | float
 
+# Adding 1.5 * 2^23 to a small float32 rounds it to an integer, to nearest even, and leaves that
+# integer in the low bits of the sum: cheaper than a conversion, and defined for NaN.
+ROUND_F32 = 1.5 * 2.0**23
+ROUND_F32_BITS = 0x4B400000
+
 _LESS = (arith.CmpFPredicate.OLT, arith.CmpIPredicate.slt)
 _EQUAL = (arith.CmpFPredicate.OEQ, arith.CmpIPredicate.eq)
 _DIFFERENT = (arith.CmpFPredicate.UNE, arith.CmpIPredicate.ne)

@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 
 from nnvm_mlir.errors import CompileError
+from nnvm_mlir.lowering.cpu import vector_math
+from nnvm_mlir.lowering.cpu.emitter import Emitter, element_bytes
 from nnvm_mlir.mlir import PassManager, func, ir, linalg, memref
+from nnvm_mlir.target import Target
 
 WORKSPACE = "nnvm.workspace"
 """Attribute of a kernel: bytes of scratch memory that it takes as its last argument."""
@@ -55,6 +58,7 @@ def lower_to_loops(function: func.FuncOp) -> int:
     except ir.MLIRError as error:
         raise CompileError(f"the kernel '{name}' cannot be lowered to loops: {error}") from error
     kernel = next(op for op in alone.body.operations if isinstance(op, func.FuncOp))
+    _expand_math(kernel)
     size = _use_workspace(kernel)
     kernel.attributes["sym_visibility"] = ir.StringAttr.get("private", function.context)
     _rename_constants(alone, name)
@@ -78,11 +82,11 @@ def _protect_arguments(function: ir.Operation) -> None:
 
 
 def _find(root: ir.Operation, *names: str) -> list[ir.Operation]:
-    """All operations below `root` with one of `names`."""
+    """All operations below `root`, or those with one of `names`."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in names:
+        if not names or op.name in names:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -98,6 +102,17 @@ def _copies_to_linalg(module: ir.Module) -> None:
         op.erase()
 
 
+def _expand_math(function: func.FuncOp) -> None:
+    """The same polynomials as in vector code."""
+    e = Emitter(Target(), function.regions[0].blocks[0])
+    for op in _find(function.operation):
+        if op.name.startswith("math."):
+            with op.location, ir.InsertionPoint(op):
+                value = vector_math.expand(e, op.name, list(op.operands))
+            op.results[0].replace_all_uses_with(value)
+            op.erase()
+
+
 def _use_workspace(function: func.FuncOp) -> int:
     """Replaces every allocation by a view of one more argument; returns its size in bytes."""
     block = function.regions[0].blocks[0]
@@ -111,7 +126,7 @@ def _use_workspace(function: func.FuncOp) -> int:
             name = function.name.value
             raise CompileError(f"the kernel '{name}' allocates a buffer of unknown size: {type_}")
         offsets.append(size)
-        size += math.prod(type_.shape) * _bytes(type_.element_type)
+        size += math.prod(type_.shape) * element_bytes(type_.element_type)
         size = -(-size // _ALIGNMENT) * _ALIGNMENT
     size = max(size, _ALIGNMENT)
     with function.location:
@@ -136,12 +151,6 @@ def _use_workspace(function: func.FuncOp) -> int:
         op.results[0].replace_all_uses_with(view)
         op.erase()
     return size
-
-
-def _bytes(element: ir.Type) -> int:
-    if isinstance(element, ir.IndexType):
-        return 8
-    return max(1, element.width // 8)
 
 
 def _rename_constants(module: ir.Module, prefix: str) -> None:

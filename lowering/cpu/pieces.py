@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
-from nnvm_mlir.lowering.cpu.expressions import Load, Node, apply, expression
+from nnvm_mlir.lowering.cpu.expressions import Load, Node, Shared, apply, expression
 from nnvm_mlir.lowering.cpu.structured import (
     Access,
     Constant,
-    _Reader as Reader,
+    Reader,
     constant_value,
-    _count as count_of,
-    _element as element_of,
-    _identity as identity_forms,
-    _pad_value as pad_value,
+    count_of,
+    element_of,
+    identity_forms,
+    pad_value,
     producer,
-    _reassociation as reassociation,
-    _shape as shape_of,
-    _static as static_values,
+    reassociation,
+    shape_of,
+    static_values,
 )
 from nnvm_mlir.mlir import func, ir
 
@@ -89,6 +89,7 @@ class _Walker:
 
     pieces: list[Piece] = field(default_factory=list)
     reader: Reader = field(default_factory=Reader)
+    shared: dict[tuple[int, ...], Shared] = field(default_factory=dict)
 
     def walk(self, value: ir.Value, place: Form, output: int) -> None:
         op = producer(value)
@@ -98,7 +99,16 @@ class _Walker:
             return
         shape = shape_of(value.type)
         access = self.reader.access(value, identity_forms(value.type), shape)
-        self._add(output, shape, place, expression(access, shape), access.element)
+        self._add(
+            output,
+            shape,
+            place,
+            expression(access, shape, shared=self._shared(shape)),
+            access.element,
+        )
+
+    def _shared(self, sizes: Sequence[int]) -> Shared:
+        return self.shared.setdefault(tuple(sizes), {})
 
     def _add(
         self, output: int, sizes: Sequence[int], position: Form, node: Node, element: ir.Type
@@ -117,7 +127,7 @@ class _Walker:
             raise Unsupported("a result that is not written dimension by dimension")
         dims = len(generic.sizes)
         loops = tuple(Form.of_dim(d, dims) for d in range(dims))
-        node = apply(generic, number, loops, generic.sizes)
+        node = apply(generic, number, loops, generic.sizes, shared=self._shared(generic.sizes))
         self._add(output, generic.sizes, place.compose(where, dims), node, element_of(value.type))
 
     def _insert(self, op: ir.Operation, value: ir.Value, place: Form, output: int) -> None:

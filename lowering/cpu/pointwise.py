@@ -1,4 +1,8 @@
-"""Element-wise functions and data movement: one vectorised loop nest for each group of pieces with the same loops."""
+"""Element-wise functions and data movement: one vectorised loop nest for each group of pieces with the same loops.
+
+Vectors run along the loop that the results are contiguous along. Operands that are contiguous along another loop are read by
+square tiles (`reorder.py`).
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,30 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nnvm_mlir.lowering.cpu.affine import Form, coalesce, regroup
-from nnvm_mlir.lowering.cpu.emitter import (
-    Emitter,
-    Index,
-    Unsupported,
-    emit_function,
+from nnvm_mlir.lowering.cpu.emitter import Emitter, Index, emit_function
+from nnvm_mlir.lowering.cpu.expressions import (
+    Apply,
+    Evaluation,
+    Node,
+    leaves,
+    positions,
+    rewrite,
+    subtrees,
 )
-from nnvm_mlir.lowering.cpu.expressions import Apply, Evaluation, Node, leaves, positions, rewrite
 from nnvm_mlir.lowering.cpu.pieces import Decomposition, Piece, decompose
 from nnvm_mlir.lowering.cpu.points import Point
+from nnvm_mlir.lowering.cpu.reorder import cross_loop, is_crossed, load_tile
 from nnvm_mlir.lowering.cpu.structured import Access, Argument, Generic
 from nnvm_mlir.mlir import func, ir
 from nnvm_mlir.target import Target
 
 # Starting threads pays from about 10 microseconds of work: that much data moved, a math function counting like this many bytes.
-PARALLEL_BYTES = 256 * 1024
+PARALLEL_BYTES = 512 * 1024
 _MATH_BYTES = 8
 # Bytes of the widest operand that one task of a one-dimensional parallel loop moves.
 _TASK_BYTES = 16 * 1024
+# Rows of a tile: more (for elements of one or two bytes) would not fit the registers.
+_LARGEST_TILE = 16
 
 
 @dataclass(frozen=True)
@@ -35,75 +45,84 @@ class Nest:
         pieces: over the nest's loops; the last loop is the one that vectors run along.
         sizes: trip count of each loop.
         lanes: length of the vectors; None for scalar code.
+        crossed: whether some operand is read by tiles over the last two loops.
         bytes: data moved, with arithmetic counted as bytes that take as long.
     """
 
     pieces: tuple[Piece, ...]
     sizes: tuple[int, ...]
     lanes: int | None
+    crossed: bool
     bytes: int
 
-
-@dataclass(frozen=True)
-class Pointwise:
-    """A function that this generator lowers, as `match` found it."""
-
-    decomposition: Decomposition
-    nests: tuple[Nest, ...]
+    @property
+    def accesses(self) -> set[Access]:
+        """Everything that is read."""
+        return {access for piece in self.pieces for access in leaves(piece.node)}
 
 
-def match(function: func.FuncOp, target: Target) -> Pointwise | None:
-    """The loop nests of a function of element-wise generics and data movement; None for any other function."""
-    try:
-        decomposition = decompose(function)
-    except Unsupported:
-        return None
+def lower(function: func.FuncOp, target: Target) -> func.FuncOp:
+    """Replaces a function of element-wise generics and data movement by its code on flat buffers.
+
+    Raises:
+        Unsupported: it is of another kind; it stays as it was.
+    """
+    decomposition = decompose(function)
+    nests = match(decomposition, target)
+
+    def body(e: Emitter, inputs: list[ir.Value], outputs: list[ir.Value]) -> None:
+        for nest in nests:
+            _NestEmitter(e, nest, inputs, outputs).emit()
+
+    return emit_function(function, decomposition.arguments, decomposition.outputs, target, body)
+
+
+def match(decomposition: Decomposition, target: Target) -> list[Nest]:
+    """The loop nests that write the pieces, in order."""
     groups: dict[tuple, list[Piece]] = {}
     for piece in decomposition.pieces:
         groups.setdefault((piece.sizes, piece.position), []).append(piece)
-    nests = tuple(_nest(pieces, target) for pieces in groups.values())
-    return Pointwise(decomposition, nests)
-
-
-def emit(function: func.FuncOp, matched: Pointwise, target: Target) -> func.FuncOp:
-    """Replaces `function` by its code on flat buffers."""
-
-    def body(e: Emitter, inputs: list[ir.Value], outputs: list[ir.Value]) -> None:
-        for nest in matched.nests:
-            _NestEmitter(e, nest, inputs, outputs).emit()
-
-    decomposition = matched.decomposition
-    return emit_function(
-        function, decomposition.arguments, decomposition.outputs, target, body
-    )
+    return [_nest(pieces, target) for pieces in groups.values()]
 
 
 def _nest(pieces: Sequence[Piece], target: Target) -> Nest:
     """Merges loops where everything allows it, and moves the loop to vectorise to the end."""
-    old_sizes = pieces[0].sizes
     accesses = [access for piece in pieces for access in leaves(piece.node)]
     forms = [piece.position for piece in pieces]
-    forms += [form for access in accesses for form in (access.form, *(g.form for g in access.guards))]
+    forms += [form for a in accesses for form in (a.form, *(g.form for g in a.guards))]
     forms += [form for piece in pieces for form in positions(piece.node)]
+    old_sizes, position = pieces[0].sizes, pieces[0].position
     groups = coalesce(old_sizes, [0] * len(old_sizes), forms)
-    position = pieces[0].position
     groups.sort(key=lambda group: -position.coefficients[group[-1]])
-    lanes = None
-    if groups and position.coefficients[groups[-1][-1]] == 1:
-        lanes = target.vector_bits // widest_bits([p.node for p in pieces], [p.element for p in pieces])
 
     def change(form: Form) -> Form:
         return regroup(form, groups)
 
-    sizes = tuple(math.prod(old_sizes[d] for d in group) for group in groups)
+    def size(group: tuple[int, ...]) -> int:
+        return math.prod(old_sizes[d] for d in group)
+
+    lanes, cross = None, None
+    if groups and position.coefficients[groups[-1][-1]] == 1:
+        lanes = target.vector_bits // widest_bits(
+            [p.node for p in pieces], [p.element for p in pieces]
+        )
+        side = min(lanes, _LARGEST_TILE)
+        changed = [access.map(change) for access in accesses]
+        cross = cross_loop(changed, [size(g) for g in groups], len(groups) - 1, side)
+        if cross is not None:
+            lanes = side
+            groups.insert(-1, groups.pop(cross))
+    sizes = tuple(size(group) for group in groups)
+    done: dict[Node, Node] = {}
     new = tuple(
-        Piece(p.output, sizes, change(p.position), rewrite(p.node, change), p.element)
+        Piece(p.output, sizes, change(p.position), rewrite(p.node, change, done), p.element)
         for p in pieces
     )
-    read = {access for access in accesses if isinstance(access.source, Argument)}
-    widths = [bits_of(element) for element in (*(a.element for a in read), *(p.element for p in pieces))]
-    work = sum(widths) // 8 + _MATH_BYTES * sum(math_ops(p.node) for p in pieces)
-    return Nest(new, sizes, lanes, math.prod(sizes) * work)
+    moved = [a.element for a in {*accesses} if isinstance(a.source, Argument) and a.form.dims]
+    moved += [piece.element for piece in pieces]
+    work = sum(bits_of(element) for element in moved) // 8
+    work += _MATH_BYTES * sum(math_ops(p.node) for p in pieces)
+    return Nest(new, sizes, lanes, cross is not None, math.prod(sizes) * work)
 
 
 class _NestEmitter:
@@ -116,7 +135,7 @@ class _NestEmitter:
         self._nest = nest
         self._inputs = inputs
         self._outputs = outputs
-        self._accesses = {a for piece in nest.pieces for a in leaves(piece.node)}
+        self._accesses = nest.accesses
 
     def emit(self) -> None:
         """Emits the loops, over threads if the work is worth it."""
@@ -126,6 +145,8 @@ class _NestEmitter:
             self._compute([])
         elif len(nest.sizes) == 1:
             self._flat(nest.sizes[0], worth)
+        elif nest.crossed:
+            self._tiles([], worth)
         else:
             loop = e.parallel if worth else e.loop
             loop(0, nest.sizes[0], 1, lambda i: self._rows([i]))
@@ -149,6 +170,34 @@ class _NestEmitter:
         else:
             self._e.loop(0, sizes[len(outer)], 1, lambda i: self._rows([*outer, i]))
 
+    def _tiles(self, outer: list[Index], worth: bool) -> None:
+        """The loops below `outer`, the last two by tiles, with the rows and ends of rows that are left over."""
+        e, lanes = self._e, self._nest.lanes
+        *before, height, width = self._nest.sizes
+        loop = e.parallel if worth and not outer else e.loop
+        if len(outer) < len(before):
+            loop(0, before[len(outer)], 1, lambda i: self._tiles([*outer, i], worth))
+            return
+        tall, wide = height // lanes * lanes, width // lanes * lanes
+
+        def band(top: Index) -> None:
+            e.loop(0, wide, lanes, lambda left: self._tile(outer, top, left))
+            if width > wide:
+                e.loop(
+                    top, e.add(top, lanes), 1, lambda i: self._row([*outer, i], wide, width - wide)
+                )
+
+        loop(0, tall, lanes, band)
+        e.loop(tall, height, 1, lambda i: self._row([*outer, i], 0, width))
+
+    def _tile(self, outer: list[Index], top: Index, left: Index) -> None:
+        e, lanes = self._e, self._nest.lanes
+        corner = Point(e, self._inputs, [*outer, top, left], lanes)
+        columns = {a: load_tile(corner, a) for a in self._accesses if is_crossed(a)}
+        for j in range(lanes):
+            known = {access: vectors[j] for access, vectors in columns.items()}
+            self._compute([*outer, e.add(top, j), left], known)
+
     def _row(self, outer: list[Index], start: Index, size: int) -> None:
         """`size` iterations of the last loop from `start`."""
         e, lanes = self._e, self._nest.lanes
@@ -156,9 +205,7 @@ class _NestEmitter:
             e.loop(start, e.add(start, size), 1, lambda i: self._compute([*outer, i]))
             return
         here = Point(e, self._inputs, [*outer, 0])
-        known = {
-            a: e.broadcast(here.load(a), lanes) for a in self._accesses if _same_along_row(a)
-        }
+        known = {a: e.broadcast(here.load(a), lanes) for a in self._accesses if _same_along_row(a)}
         whole = size // lanes * lanes
         e.loop(start, e.add(start, whole), lanes, lambda i: self._compute([*outer, i], known))
         if size > whole:
@@ -190,9 +237,7 @@ def bits_of(element: ir.Type) -> int:
 
 def generics_of(node: Node) -> set[Generic]:
     """The generics whose regions a tree evaluates."""
-    if not isinstance(node, Apply):
-        return set()
-    return {node.generic}.union(*(generics_of(o) for o in node.operands if o is not None))
+    return {part.generic for part in subtrees(node) if isinstance(part, Apply)}
 
 
 def _region_ops(generics: Iterable[Generic]) -> list[ir.Operation]:

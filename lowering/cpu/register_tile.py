@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nnvm_mlir.lowering.cpu.affine import Form
-from nnvm_mlir.lowering.cpu.contraction import Operand, Problem
+from nnvm_mlir.lowering.cpu.reduction_problem import Operand, Problem
 from nnvm_mlir.lowering.cpu.emitter import Emitter, Index, Unsupported
 from nnvm_mlir.lowering.cpu.expressions import Evaluation, emit_region
+from nnvm_mlir.lowering.cpu.prefetch import Prefetcher, weight_stream
 from nnvm_mlir.lowering.cpu.schedule import Schedule, even_split
 from nnvm_mlir.lowering.cpu.structured import Access, Argument, Constant, Guard
 from nnvm_mlir.mlir import ir, vector
@@ -57,6 +58,7 @@ class RegisterTile:
         self.schedule = schedule
         self.inputs = inputs
         self.outputs = outputs
+        self.stream = weight_stream(problem, schedule, e.target.l2_bytes)
         self._tables: dict[tuple[int, ...], tuple[ir.Value | None, list[int | None]]] = {}
 
     def emit(self) -> None:
@@ -86,8 +88,9 @@ class RegisterTile:
         for part, count in even_split(size, width):
             for _ in range(count):
                 partial = loop == problem.block and problem.tail < problem.lanes
-                alone = (partial and start + part == size) or (
-                    width > 1 and self._touches_padding(loop, start, part)
+                alone = (partial and not problem.dot and start + part == size) or (
+                    (width > 1 or self._masks_lanes(loop))
+                    and self._touches_padding(loop, start, part)
                 )
                 last = segments[-1] if segments else None
                 if last and last.width == part and not alone and last.count > 0:
@@ -108,6 +111,10 @@ class RegisterTile:
             if min(low, low + reach) < 0 or max(high, high + reach) >= guard.size:
                 return True
         return False
+
+    def _masks_lanes(self, loop: int) -> bool:
+        lane_loop = self.problem.lane_loop
+        return any(g.form.coefficients[lane_loop] for g in self._guards(loop))
 
     def _guards(self, loop: int) -> list[Guard]:
         return [
@@ -191,7 +198,7 @@ class Tile:
     def __init__(self, kernel: RegisterTile, origin: dict[int, Index], widths: dict[int, int]):
         self.e = kernel.e
         self.kernel = kernel
-        self.problem = kernel.problem
+        self.problem = problem = kernel.problem
         self.schedule = kernel.schedule
         self.origin = origin
         dims = len(self.problem.sizes)
@@ -201,15 +208,32 @@ class Tile:
         ]
         self._bases: dict[Form, Index] = {}
         self._loaded: dict[tuple, ir.Value] = {}
+        self._prefetcher: Prefetcher | None = None
+        self._fixed: dict[int, int] = {}  # reduction loops that are being unrolled, with the iteration
+        self._last_block = problem.block is None  # of a dot product
+        self._result_lanes = None if problem.dot else problem.lanes
         self._split_guards()
 
     def emit(self) -> None:
         """Emits initial values, reduction and epilogue."""
-        accumulators = [
-            self._evaluation(point).value(self.problem.init) for point in self.points
-        ]
+        initial = [self._evaluation(point).value(self.problem.init) for point in self.points]
         self._loaded.clear()
+        accumulators = initial
+        if self.problem.dot:
+            zero = self.e.constant(0, self.problem.main.elements[0], self.problem.lanes)
+            accumulators = [zero] * len(self.points)
         at = [self._base(o.access.form) for o in self.problem.operands]
+        stream = self.kernel.stream
+        if stream is not None:
+            source = self.problem.operands[stream.operand].access.source
+            self._prefetcher = Prefetcher(
+                self.e,
+                stream,
+                self.problem.sizes,
+                self.kernel.inputs[source.index],
+                at[stream.operand],
+                self.origin,
+            )
         live = list(range(len(self.points)))
 
         def reduce(_: Index, *values: ir.Value) -> list[ir.Value]:
@@ -224,13 +248,20 @@ class Tile:
             accumulators = self.e.loop(0, upper, 1, reduce, accumulators)
         else:
             accumulators = reduce(0, *accumulators)
+        if self.problem.dot:
+            combine = self.problem.combine
+            accumulators = [
+                self.e.op(combine.operation, [first, self.e.sum(sums)], first.type)
+                for first, sums in zip(initial, accumulators, strict=True)
+            ]
         for point, accumulator in zip(self.points, accumulators, strict=True):
             evaluation = self._evaluation(point, [accumulator])
             for buffer, (node, form) in zip(
                 self.kernel.outputs, self.problem.results, strict=True
             ):
                 value = evaluation.value(node)
-                self.e.store(value, buffer, self._position(form, point), self._mask(point))
+                mask = None if self.problem.dot else self._mask(point)
+                self.e.store(value, buffer, self._position(form, point), mask)
 
     # Positions
 
@@ -246,50 +277,65 @@ class Tile:
     def _position(self, form: Form, point: Sequence[int]) -> Index:
         return self.e.add(self._base(form), _delta(form, point))
 
-    def _mask(self, point: Sequence[int]) -> ir.Value | None:
-        """The lanes in use at `point`, None where all are."""
+    def _lanes_in_use(self, point: Sequence[int]) -> int:
+        """Lanes that hold elements of the output (or of the dot product) at `point`."""
         problem = self.problem
         if problem.tail == problem.lanes:
-            return None
+            return problem.lanes
+        if problem.dot:
+            return problem.tail if self._last_block else problem.lanes
         if problem.block is not None:
             first = self.origin[problem.block]
-            if not isinstance(first, int) or first + point[problem.block] < problem.sizes[problem.block] - 1:
-                return None
-        return self.e.mask(problem.tail, problem.lanes)
+            last = problem.sizes[problem.block] - 1
+            if not isinstance(first, int) or first + point[problem.block] < last:
+                return problem.lanes
+        return problem.tail
+
+    def _mask(self, point: Sequence[int]) -> ir.Value | None:
+        """The lanes in use at `point`, None where all are."""
+        count = self._lanes_in_use(point)
+        return None if count == self.problem.lanes else self.e.mask(count, self.problem.lanes)
 
     def _load(self, access: Access, point: Sequence[int]) -> ir.Value:
         """A vector of what `access` reads at `point`."""
-        lanes, e = self.problem.lanes, self.e
+        lanes, e = self._result_lanes, self.e
         if isinstance(access.source, Constant):
             return e.constant(access.source.value, access.element, lanes)
         if not isinstance(access.source, Argument):
             raise Unsupported("a read of an undefined value")
-        vectorized = access.form.coefficients[-1] == 1
-        mask = self._mask(point) if vectorized else None
+        stride = 0 if lanes is None else access.form.coefficients[-1]
+        mask = self._mask(point) if stride else None
         key = (access.source, access.form, _delta(access.form, point), mask is None)
         if key not in self._loaded:
             buffer = self.kernel.inputs[access.source.index]
             at = self._position(access.form, point)
-            self._loaded[key] = (
-                e.load(buffer, at, lanes, mask)
-                if vectorized
-                else e.broadcast(e.load(buffer, at), lanes)
-            )
+            self._loaded[key] = self._read(buffer, at, stride, mask)
         return self._loaded[key]
+
+    def _read(
+        self, buffer: ir.Value, at: Index, stride: int, mask: ir.Value | None, other: float = 0
+    ) -> ir.Value:
+        """Elements `stride` apart for the lanes of `mask`, `other` in the rest; a broadcast one for stride 0."""
+        lanes = self.problem.lanes
+        if stride == 0:
+            return self.e.broadcast(self.e.load(buffer, at), self._result_lanes)
+        if stride == 1:
+            return self.e.load(buffer, at, lanes, mask, other)
+        return self.e.gather(buffer, at, stride, lanes, mask, other)
 
     def _evaluation(
         self, point: Sequence[int], accumulators: Sequence[ir.Value] = ()
     ) -> Evaluation:
         def position(loop: int) -> ir.Value:
-            lanes = self.problem.lanes
-            if loop == len(self.problem.sizes) - 1:
+            lanes = self._result_lanes
+            if loop == self.problem.lane_loop:
                 return vector.StepOp(ir.VectorType.get([lanes], ir.IndexType.get())).result
             index = self.e.index(self.e.add(self.origin[loop], point[loop]))
             return self.e.broadcast(index, lanes)
 
         return Evaluation(
             self.e,
-            self.problem.lanes,
+            self._result_lanes,
             lambda access: self._load(access, point),
             accumulators,
             position,
@@ -304,39 +350,70 @@ class Tile:
         self._presence: list[Guard] = []
         for operand in self.problem.operands:
             for guard in operand.access.guards:
-                parallel = [d for d in guard.form.dims if not self.problem.reductions[d]]
-                window = [d for d in guard.form.dims if self.problem.reductions[d]]
-                if len(parallel) > 1 or len(window) > 1:
-                    raise Unsupported("padding that depends on several loops of a kind")
-                if parallel and self.schedule.widths[parallel[0]] > 1:
-                    if isinstance(self.origin[parallel[0]], int):
+                parallel = [d for d in guard.form.dims if d in self.problem.parallel_loops]
+                window = self._window(guard)
+                if len(parallel) > 1:
+                    raise Unsupported("padding that depends on several loops of the output")
+                along_lanes = guard.form.coefficients[self.problem.lane_loop] != 0
+                if along_lanes or (parallel and self.schedule.widths[parallel[0]] > 1):
+                    if all(isinstance(self.origin[d], int) for d in parallel):
                         self._static.append(guard)
-                elif window:
-                    self._clips.setdefault(window[0], []).append(guard)
+                elif window is not None:
+                    self._clips.setdefault(window, []).append(guard)
                 else:
                     self._presence.append(guard)
 
+    def _window(self, guard: Guard) -> int | None:
+        """The reduction loop that a guard depends on."""
+        loops = [d for d in guard.form.dims if d in self.problem.reduction_loops]
+        if len(loops) > 1:
+            raise Unsupported("padding that depends on several reduction loops")
+        return loops[0] if loops else None
+
+    def _lanes_inside(
+        self, guard: Guard, point: Sequence[int], window: int | None, index: int
+    ) -> list[bool]:
+        """For each lane in use whether a static guard holds, at iteration `index` of its reduction loop."""
+        lane_loop = self.problem.lane_loop
+        value = guard.form.offset
+        for d, c in enumerate(guard.form.coefficients):
+            if c and d != lane_loop:
+                value += c * (index if d == window else self.origin[d] + point[d])
+        step = guard.form.coefficients[lane_loop]
+        return [0 <= value + step * lane < guard.size for lane in range(self._lanes_in_use(point))]
+
     def _inside(self, point: Sequence[int], loop: int | None, index: int) -> bool:
-        """Whether no static guard of reduction `loop` (None: of no reduction loop) fails at its iteration `index`."""
-        for guard in self._static:
-            window = [d for d in guard.form.dims if self.problem.reductions[d]]
-            if window != ([] if loop is None else [loop]):
-                continue
-            value = guard.form.offset + sum(
-                c * (self.origin[d] + point[d])
-                for d, c in enumerate(guard.form.coefficients)
-                if c and d != loop
-            )
-            if loop is not None:
-                value += guard.form.coefficients[loop] * index
-            if not 0 <= value < guard.size:
-                return False
-        return True
+        """Whether a point needs iteration `index` of reduction `loop` (None: the reduction as a whole)."""
+        return all(
+            any(self._lanes_inside(guard, point, loop, index))
+            for guard in self._static
+            if self._window(guard) == loop
+        )
 
     def _masked(self, loop: int) -> bool:
         """Whether some points of the tile lie in padding for some iterations of a reduction loop."""
-        size = self.problem.sizes[loop]
-        return not all(self._inside(p, loop, i) for p in self.points for i in range(size))
+        return not all(
+            all(self._lanes_inside(guard, point, loop, index))
+            for guard in self._static
+            if self._window(guard) == loop
+            for point in self.points
+            for index in range(self.problem.sizes[loop])
+        )
+
+    def _operand_mask(self, operand: Operand, point: Sequence[int], tap: Tap) -> ir.Value | None:
+        """The lanes that an operand is read for; None where it is all of them."""
+        lanes = self._lanes_in_use(point)
+        active = [lane < lanes for lane in range(self.problem.lanes)]
+        for guard in operand.access.guards:
+            if guard not in self._static or not guard.form.coefficients[self.problem.lane_loop]:
+                continue
+            window = self._window(guard)
+            index = tap.window if window == self.schedule.window else self._fixed.get(window, 0)
+            if window is not None and window != self.schedule.window and window not in self._fixed:
+                continue
+            for lane, inside in enumerate(self._lanes_inside(guard, point, window, index)):
+                active[lane] = active[lane] and inside
+        return None if all(active) else self.e.lane_mask(active)
 
     def _bounds(self, loop: int) -> tuple[Index, Index]:
         """The iterations of a reduction loop that are outside of padding."""
@@ -396,13 +473,17 @@ class Tile:
                 inside = [i for i in live if self._inside(self.points[i], step, index)]
                 if not inside:
                     continue
+                self._fixed[step] = index
                 moved = [self.e.add(a, s * index) for a, s in zip(at, strides, strict=True)]
                 places = [live.index(i) for i in inside]
                 results = self._descend(inner, inside, [values[p] for p in places], moved)
                 values = list(values)
                 for place, result in zip(places, results, strict=True):
                     values[place] = result
+            self._fixed.pop(step, None)
             return values
+        if self.problem.dot and step == self.problem.block and self.problem.tail < self.problem.lanes:
+            return self._run_blocks(inner, live, values, at, strides)
         lower, upper = self._bounds(step)
         if inner:
             return self.e.loop(
@@ -426,6 +507,28 @@ class Tile:
         whole = upper - upper % unroll
         values = self.e.loop(0, whole, unroll, body(unroll), values)
         return self.e.loop(whole, upper, unroll, body(upper - whole), values)
+
+    def _run_blocks(
+        self,
+        inner: Sequence[int | tuple[int, ...]],
+        live: list[int],
+        values: list[ir.Value],
+        at: list[Index],
+        strides: Sequence[int],
+    ) -> list[ir.Value]:
+        """The loop over the vectors of a dot product; the last one is partial."""
+        last = self.problem.sizes[self.problem.block] - 1
+        values = self.e.loop(
+            0,
+            last,
+            1,
+            lambda i, *v: self._descend(inner, live, list(v), self._moved(at, strides, i)),
+            values,
+        )
+        self._last_block = True
+        values = self._descend(inner, live, values, self._moved(at, strides, last))
+        self._last_block = False
+        return values
 
     def _moved(self, at: Sequence[Index], strides: Sequence[int], index: Index) -> list[Index]:
         return [self.e.add(a, self.e.mul(index, s)) for a, s in zip(at, strides, strict=True)]
@@ -481,35 +584,40 @@ class Tile:
         else:
             order = {tap: n for n, tap in enumerate(taps)}
             work.sort(key=lambda w: (order[w[0]], self._shift(moving, w[1])))
-        loaded: dict[tuple[int, int, bool], ir.Value] = {}
+        loaded: dict[tuple[int, int, ir.Value | None], ir.Value] = {}
         values = list(values)
+        stream, prefetcher = self.kernel.stream, self._prefetcher
+        if stream is not None and prefetcher is not None:
+            for tap in taps:
+                prefetcher.step(self.e.add(at[stream.operand], tap.offsets[stream.operand]))
         for tap, i in work:
             vectors: list[ir.Value | None] = [None] * len(self.problem.main.block.arguments)
             for o, operand in enumerate(operands):
-                mask = self._mask(self.points[i]) if operand.is_vector else None
+                mask = self._operand_mask(operand, self.points[i], tap) if operand.is_vector else None
                 offset = tap.offsets[o] + self._shift(operand, i)
-                key = (o, offset, mask is None)
+                key = (o, offset, mask)
                 if key not in loaded:
-                    loaded[key] = self._operand(operand, self.e.add(at[o], offset), mask)
+                    place = self.e.add(at[o], offset)
+                    if stream is not None and prefetcher is not None and o == stream.operand:
+                        prefetcher.vector(place)
+                    loaded[key] = self._operand(operand, place, mask)
                 vectors[operand.argument] = loaded[key]
-            place = live.index(i)
-            values[place] = self._combine(vectors, values[place])
+            slot = live.index(i)
+            values[slot] = self._combine(vectors, values[slot])
         return values
 
     def _shift(self, operand: Operand, point: int) -> int:
         return _delta(operand.access.form, self.points[point])
 
     def _operand(self, operand: Operand, at: Index, mask: ir.Value | None) -> ir.Value:
-        source = operand.access.source
-        lanes = self.problem.lanes
-        if isinstance(source, Constant):
-            return self.e.constant(source.value, operand.access.element, lanes)
-        if not isinstance(source, Argument):
+        access = operand.access
+        if isinstance(access.source, Constant):
+            return self.e.constant(access.source.value, access.element, self.problem.lanes)
+        if not isinstance(access.source, Argument):
             raise Unsupported("a reduction of an undefined value")
-        buffer = self.kernel.inputs[source.index]
-        if operand.is_vector:
-            return self.e.load(buffer, at, lanes, mask)
-        return self.e.broadcast(self.e.load(buffer, at), lanes)
+        buffer = self.kernel.inputs[access.source.index]
+        other = 0 if access.padding is None else access.padding
+        return self._read(buffer, at, operand.lane_stride, mask, other)
 
     def _combine(self, vectors: list[ir.Value | None], accumulator: ir.Value) -> ir.Value:
         combine = self.problem.combine

@@ -16,13 +16,14 @@ from nnvm_mlir.lowering.cpu.emitter import Unsupported
 from nnvm_mlir.lowering.cpu.expressions import (
     Accumulator,
     Apply,
-    Load,
     Node,
+    Shared,
     apply,
     expression,
     leaves,
     positions,
     rewrite,
+    subtrees,
 )
 from nnvm_mlir.lowering.cpu.structured import Argument, Generic, Kernel, Result, producer
 from nnvm_mlir.mlir import ir
@@ -123,14 +124,15 @@ def build(kernel: Kernel) -> Program:
         raise Unsupported("reductions over different dimensions")
 
     written: dict[Result, Form] = {}
+    shared: Shared = {}
     reductions: list[Reduction] = []
     for generic in reducing:
-        reductions += _reductions(generic, loops[generic], sizes, written)
+        reductions += _reductions(generic, loops[generic], sizes, written, shared)
         for index, output in enumerate(generic.outputs):
             written[Result(generic, index)] = output.compose(loops[generic], len(sizes))
     row_sizes = [1 if d in along else size for d, size in enumerate(sizes)]
     outputs = [
-        _output(number, result, sizes, row_sizes, written)
+        _output(number, result, sizes, row_sizes, written, shared)
         for number, result in enumerate(kernel.results)
     ]
     program = Program(
@@ -145,21 +147,22 @@ def build(kernel: Kernel) -> Program:
 
 def reduction_inputs(node: Node) -> set[Accumulator]:
     """The results of reductions that a tree uses."""
-    if isinstance(node, Accumulator):
-        return {node}
-    if isinstance(node, Load):
-        return set()
-    return set().union(*(reduction_inputs(o) for o in node.operands if o is not None))
+    return {part for part in subtrees(node) if isinstance(part, Accumulator)}
 
 
 def replace_node(node: Node, old: Node, new: Node) -> Node:
     """The tree with every occurrence of `old` replaced."""
-    if node == old:
-        return new
-    if not isinstance(node, Apply):
-        return node
-    operands = tuple(None if o is None else replace_node(o, old, new) for o in node.operands)
-    return replace(node, operands=operands)
+    done: dict[Node, Node] = {old: new}
+
+    def replaced(part: Node) -> Node:
+        if part not in done:
+            done[part] = part
+            if isinstance(part, Apply) and old in subtrees(part):
+                operands = tuple(None if o is None else replaced(o) for o in part.operands)
+                done[part] = replace(part, operands=operands)
+        return done[part]
+
+    return replaced(node)
 
 
 def _common_sizes(generics: Sequence[Generic]) -> list[int]:
@@ -215,7 +218,11 @@ def _reduced(generic: Generic, loops: Sequence[Form]) -> set[int]:
 
 
 def _reductions(
-    generic: Generic, loops: tuple[Form, ...], sizes: Sequence[int], written: dict[Result, Form]
+    generic: Generic,
+    loops: tuple[Form, ...],
+    sizes: Sequence[int],
+    written: dict[Result, Form],
+    shared: Shared,
 ) -> list[Reduction]:
     first = len(generic.inputs)
     arguments = list(generic.block.arguments)
@@ -236,12 +243,12 @@ def _reductions(
         if needed & accumulators:
             raise Unsupported("a reduction whose term depends on an accumulator")
         operands = tuple(
-            expression(access.compose(loops, len(sizes)), sizes, written)
+            expression(access.compose(loops, len(sizes)), sizes, written, shared)
             if access is not None and argument in needed
             else None
             for argument, access in zip(arguments, (*generic.inputs, *generic.inits), strict=True)
         )
-        init = expression(generic.inits[index].compose(loops, len(sizes)), sizes, written)
+        init = expression(generic.inits[index].compose(loops, len(sizes)), sizes, written, shared)
         attributes = {name: op.attributes[name] for name in op.attributes}
         position = generic.outputs[index].compose(loops, len(sizes))
         found.append(
@@ -263,6 +270,7 @@ def _output(
     sizes: Sequence[int],
     row_sizes: Sequence[int],
     written: dict[Result, Form],
+    shared: Shared,
 ) -> Output:
     generic = result.generic
     element = generic.elements[result.index]
@@ -274,7 +282,7 @@ def _output(
             flat = Form(row_major_strides(space)).normalized(space)
             loops = delinearize(flat, position.coefficients, generic.sizes, sizes)
             if loops is not None:
-                node = apply(generic, result.index, loops, sizes, written)
+                node = apply(generic, result.index, loops, sizes, written, shared)
                 return Output(number, node, position.compose(loops, len(sizes)), element)
     raise Unsupported("a result that is neither as large as the rows nor one number a row")
 
@@ -286,8 +294,7 @@ def _passes(reductions: Sequence[Reduction]) -> tuple[tuple[Reduction, ...], ...
         needs = [level[Result(a.generic, a.index)] for a in before if a.generic is not None]
         level[reduction.result] = max(needs, default=-1) + 1
     return tuple(
-        tuple(r for r in reductions if level[r.result] == n)
-        for n in range(max(level.values()) + 1)
+        tuple(r for r in reductions if level[r.result] == n) for n in range(max(level.values()) + 1)
     )
 
 
@@ -312,12 +319,16 @@ def _arrange(program: Program) -> Program:
     def change(form: Form) -> Form:
         return regroup(form, groups)
 
+    done: dict[Node, Node] = {}
+
     def changed(reduction: Reduction) -> Reduction:
-        operands = tuple(None if o is None else rewrite(o, change) for o in reduction.operands)
+        operands = tuple(
+            None if o is None else rewrite(o, change, done) for o in reduction.operands
+        )
         return replace(
             reduction,
             operands=operands,
-            init=rewrite(reduction.init, change),
+            init=rewrite(reduction.init, change, done),
             position=change(reduction.position),
         )
 
@@ -327,7 +338,7 @@ def _arrange(program: Program) -> Program:
         along=tuple(program.along[group[0]] for group in groups),
         passes=tuple(tuple(changed(r) for r in part) for part in program.passes),
         outputs=tuple(
-            replace(o, node=rewrite(o.node, change), position=change(o.position))
+            replace(o, node=rewrite(o.node, change, done), position=change(o.position))
             for o in program.outputs
         ),
     )
@@ -356,4 +367,3 @@ def _lane_group(program: Program, groups: Sequence[tuple[int, ...]]) -> int:
     if choice is None:
         raise Unsupported("no loop with unit stride to vectorise")
     return choice
-

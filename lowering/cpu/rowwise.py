@@ -19,6 +19,7 @@ from nnvm_mlir.lowering.cpu.expressions import (
     Node,
     emit_region,
     leaves,
+    subtrees,
 )
 from nnvm_mlir.lowering.cpu.pointwise import PARALLEL_BYTES, bits_of, math_ops, widest_bits
 from nnvm_mlir.lowering.cpu.points import Point
@@ -87,38 +88,50 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Rowwise:
-    """A function that this generator lowers, as `match` found it."""
+class Schedule:
+    """How a program is emitted.
+
+    Attributes:
+        program: the passes.
+        stored: what is computed once and kept, if anything.
+        lanes: length of the vectors.
+    """
 
     program: Program
     stored: Stored | None
     lanes: int
 
 
-def match(function: func.FuncOp, target: Target) -> Rowwise | None:
-    """The passes of a function of row reductions; None for any other function."""
-    try:
-        program = build(read(function))
-    except Unsupported:
-        return None
-    reductions = [r for part in program.passes for r in part]
-    if any(r.operation not in _OPERATIONS for r in reductions):
-        return None
-    nodes = [n for r in reductions for n in r.nodes] + [o.node for o in program.outputs]
-    elements = [r.element for r in reductions] + [o.element for o in program.outputs]
-    lanes = target.vector_bits // widest_bits(nodes, elements, [r.result.generic for r in reductions])
-    program, stored = _keep(program)
-    return Rowwise(program, stored, lanes)
+def lower(function: func.FuncOp, target: Target) -> func.FuncOp:
+    """Replaces a function of row reductions by its code on flat buffers.
 
-
-def emit(function: func.FuncOp, matched: Rowwise, target: Target) -> func.FuncOp:
-    """Replaces `function` by its code on flat buffers."""
-    kernel = matched.program.kernel
+    Raises:
+        Unsupported: it is of another kind; it stays as it was.
+    """
+    schedule = choose(build(read(function)), target)
+    kernel = schedule.program.kernel
 
     def body(e: Emitter, inputs: list[ir.Value], outputs: list[ir.Value]) -> None:
-        _RowEmitter(e, matched, inputs, outputs).emit()
+        _RowEmitter(e, schedule, inputs, outputs).emit()
 
     return emit_function(function, kernel.arguments, kernel.outputs, target, body)
+
+
+def choose(program: Program, target: Target) -> Schedule:
+    """The schedule of a program.
+
+    Raises:
+        Unsupported: it reduces by an operation without a horizontal reduction.
+    """
+    reductions = [r for part in program.passes for r in part]
+    for reduction in reductions:
+        if reduction.operation not in _OPERATIONS:
+            raise Unsupported(f"a reduction by {reduction.operation}")
+    nodes = [n for r in reductions for n in r.nodes] + [o.node for o in program.outputs]
+    elements = [r.element for r in reductions] + [o.element for o in program.outputs]
+    generics = [r.result.generic for r in reductions]
+    program, stored = _keep(program)
+    return Schedule(program, stored, target.vector_bits // widest_bits(nodes, elements, generics))
 
 
 def _keep(program: Program) -> tuple[Program, Stored | None]:
@@ -129,13 +142,13 @@ def _keep(program: Program) -> tuple[Program, Stored | None]:
     full = [o for o in program.outputs if program.fills_rows(o)]
     for number, part in enumerate(program.passes):
         later = [r for rest in program.passes[number + 1 :] for r in rest]
-        for node in (n for r in part for operand in r.nodes for n in _subtrees(operand)):
+        for node in (n for r in part for operand in r.nodes for n in subtrees(operand)):
             uses = [n for r in later for n in r.nodes] + [o.node for o in program.outputs]
             if not isinstance(node, Apply) or not program.varies(node) or not math_ops(node):
                 continue
             element = node.generic.elements[node.result]
             output = next((o for o in full if o.element == element), None)
-            if output is None or not any(node in _subtrees(use) for use in uses):
+            if output is None or not any(node in subtrees(use) for use in uses):
                 continue
             buffer = Argument(len(program.kernel.arguments) + output.number)
             kept = Load(Access(buffer, output.position, element))
@@ -169,13 +182,6 @@ def _could_be(access: Access, program: Program, size: int) -> bool:
     return isinstance(source, Argument) and program.kernel.arguments[source.index][0] == size
 
 
-def _subtrees(node: Node) -> list[Node]:
-    """A tree and all that it consists of, largest first."""
-    if not isinstance(node, Apply):
-        return [node]
-    return [node] + [n for o in node.operands if o is not None for n in _subtrees(o)]
-
-
 class _Values(Evaluation):
     """Evaluates trees with the results of several reductions, and with subtrees that are known already."""
 
@@ -200,14 +206,14 @@ class _RowEmitter:
     def __init__(
         self,
         e: Emitter,
-        matched: Rowwise,
+        schedule: Schedule,
         inputs: Sequence[ir.Value],
         outputs: Sequence[ir.Value],
     ):
         self._e = e
-        self._program = matched.program
-        self._stored = matched.stored
-        self._lanes = matched.lanes
+        self._program = schedule.program
+        self._stored = schedule.stored
+        self._lanes = schedule.lanes
         self._outputs = outputs
         self._buffers = [*inputs, *outputs]
         # Whether vectors run along the row (else across rows).
@@ -399,23 +405,29 @@ class _RowEmitter:
         e = self._e
         values = _Values(self._row_point(rows, active), results, {})
         lanes = self._lanes if self._horizontal else None
-        known = {}
-        for node in (n for tree in nodes for n in self._invariant_parts(tree)):
-            if node not in known:
-                known[node] = e.broadcast(values.value(node), lanes)
+        known = {
+            node: e.broadcast(values.value(node), lanes) for node in self._invariant_parts(nodes)
+        }
         used = {a for node in nodes for a in reduction_inputs(node)}
         keys = {Result(a.generic, a.index) for a in used}
         return known, {key: e.broadcast(results[key], lanes) for key in keys}
 
-    def _invariant_parts(self, node: Node) -> list[Node]:
-        if isinstance(node, Accumulator):
-            return []
-        if not self._program.varies(node):
-            constant = isinstance(node, Load) and not isinstance(node.access.source, Argument)
-            return [] if constant else [node]
-        if isinstance(node, Load):
-            return []
-        return [n for o in node.operands if o is not None for n in self._invariant_parts(o)]
+    def _invariant_parts(self, nodes: Sequence[Node]) -> list[Node]:
+        """The largest subtrees that are the same all along the row and not known already."""
+        parts: list[Node] = []
+        seen: set[Node] = set()
+        pending = list(nodes)
+        while pending:
+            node = pending.pop()
+            if node in seen or isinstance(node, Accumulator):
+                continue
+            seen.add(node)
+            if self._program.varies(node):
+                if isinstance(node, Apply):
+                    pending.extend(o for o in node.operands if o is not None)
+            elif not (isinstance(node, Load) and not isinstance(node.access.source, Argument)):
+                parts.append(node)
+        return parts
 
     def _neutral(self, reduction: Reduction) -> ir.Value:
         element = reduction.element

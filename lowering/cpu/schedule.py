@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nnvm_mlir.lowering.cpu.contraction import Operand, Problem
+from nnvm_mlir.lowering.cpu.reduction_problem import Operand, Problem
 from nnvm_mlir.target import Target
 
 # Model of a core, in operations a cycle: two fused multiply-adds, and a little less than two loads. A chain of dependent
@@ -54,19 +54,30 @@ def choose(problem: Problem, target: Target) -> Schedule:
     """The schedule for `problem` on `target`."""
     streamed = [o for o in problem.operands if o.is_vector]
     broadcast = [o for o in problem.operands if not o.is_vector]
+    if problem.dot:
+        # Both operands are vectors; the larger one is the one to stream.
+        largest = max(problem.operands, key=lambda o: o.footprint(problem.sizes))
+        streamed = [largest]
+        broadcast = [o for o in problem.operands if o is not largest]
     reductions = _reduction_order(problem, (streamed or broadcast)[0])
+    if problem.dot and problem.block is not None:
+        reductions = (*(d for d in reductions if d != problem.block), problem.block)
     if broadcast:
         widths = _contraction_tile(problem, target, streamed, broadcast)
         order = _contraction_order(problem, target, widths, streamed, broadcast)
-        inner = reductions[-1]
-        flat = len(reductions) > 1 and (
-            inner in guarded_loops(problem) or problem.sizes[inner] < _LONG_LOOP
+        inner = reductions[-1] if reductions else None
+        flat = (
+            not problem.dot
+            and len(reductions) > 1
+            and (inner in guarded_loops(problem) or problem.sizes[inner] < _LONG_LOOP)
         )
         # Long loops over contiguous rows gain from unrolling; over a block of channels it only adds pressure.
-        unroll = 4 if not flat and problem.sizes[inner] >= 2 * problem.lanes else 1
+        long = inner is not None and problem.sizes[inner] >= 2 * problem.lanes
+        unroll = 4 if long and not flat and not problem.dot else 1
         window = None
     else:
-        window = reductions[-1] if problem.sizes[reductions[-1]] <= _UNROLLED_TAPS else None
+        short = problem.sizes[reductions[-1]] <= _UNROLLED_TAPS
+        window = reductions[-1] if short else None
         widths = _window_tile(problem, target, window)
         if window is not None and not _is_peeled(problem, window, widths):
             window = None
@@ -147,10 +158,16 @@ def _contraction_tile(
     if problem.block in columns:
         columns = [problem.block, *(d for d in columns if d != problem.block)]
     guarded = guarded_loops(problem)
-    limits = {d: 8 if i == 0 else 4 for i, d in enumerate(columns[:2])}
+    limits = {
+        d: 8 if i == 0 else 4
+        for i, d in enumerate(columns[:2])
+        if d == problem.block or d not in guarded
+    }
     for i, d in enumerate(rows[:2]):
         if i == 0 or (d not in guarded and problem.sizes[rows[0]] <= target.vector_registers // 2):
             limits[d] = target.vector_registers if i == 0 else 4
+
+    gathering = max(min(o.lane_stride, problem.lanes) for o in streamed)
 
     def loads(widths: dict[int, int]) -> tuple[int, int]:
         return (
@@ -171,7 +188,7 @@ def _contraction_tile(
         vectors, scalars = loads(widths)
         return max(
             vectors * scalars / _ARITHMETIC_RATE + _LOOP_OVERHEAD,
-            (vectors + scalars) / _LOAD_RATE,
+            (vectors * gathering + scalars) / _LOAD_RATE,
             _LATENCY,
         )
 
@@ -189,7 +206,8 @@ def _window_tile(problem: Problem, target: Target, window: int | None) -> tuple[
     )
     best, best_widths = math.inf, (1,) * len(problem.sizes)
     for loop in problem.parallel_loops:
-        partners = {d for form in guards if form.coefficients[loop] for d in form.dims} - {loop}
+        partners = {d for form in guards if form.coefficients[loop] for d in form.dims}
+        partners -= {loop, problem.lane_loop}
         if not partners <= {window}:
             continue
 
@@ -213,9 +231,9 @@ def _is_peeled(problem: Problem, window: int, widths: Sequence[int]) -> bool:
     """Whether padding of `window` is always known while generating: it depends on the tiled loop, or there is none."""
     for operand in problem.operands:
         for guard in operand.access.guards:
-            if guard.form.coefficients[window] and not any(
-                widths[d] > 1 for d in guard.form.dims if d != window
-            ):
+            along_lanes = guard.form.coefficients[problem.lane_loop] != 0
+            tiled = any(widths[d] > 1 for d in guard.form.dims if d != window)
+            if guard.form.coefficients[window] and not (along_lanes or tiled):
                 return False
     return True
 
@@ -233,17 +251,6 @@ def _distinct_loads(problem: Problem, loop: int, width: int, window: int | None)
     return total
 
 
-def _footprint(problem: Problem, operands: Sequence[Operand]) -> int:
-    """Bytes of `operands` that the kernel touches."""
-    total = 0
-    for operand in operands:
-        form = operand.access.form
-        lowest, highest = form.bounds(problem.sizes)
-        bits = 64 if "64" in str(operand.access.element) else 32
-        total += (highest - lowest + 1) * bits // 8
-    return total
-
-
 def _contraction_order(
     problem: Problem,
     target: Target,
@@ -256,11 +263,9 @@ def _contraction_order(
     shared = [d for d in by_stride if _depends(streamed, d) == _depends(broadcast, d)]
     columns = [d for d in by_stride if d not in shared and _depends(streamed, d)]
     rows = [d for d in by_stride if d not in shared and _depends(broadcast, d)]
-    weights = _footprint(problem, streamed)
-    rows_first = (
-        8 * weights <= 5 * target.l2_bytes
-        and 2 * _footprint(problem, broadcast) > target.l2_bytes
-    )
+    weights = sum(o.footprint(problem.sizes) for o in streamed)
+    elements = sum(o.footprint(problem.sizes) for o in broadcast)
+    rows_first = 8 * weights <= 5 * target.l2_bytes and 2 * elements > target.l2_bytes
     return tuple(shared + rows + columns if rows_first else shared + columns + rows)
 
 

@@ -171,18 +171,18 @@ def read(function: func.FuncOp) -> Kernel:
     Raises:
         Unsupported: it has operations, dynamic shapes or index expressions that this form cannot express.
     """
-    reader = _Reader()
+    reader = Reader()
     entry = function.regions[0].blocks[0]
-    arguments = tuple((_count(a.type), _element(a.type)) for a in entry.arguments)
+    arguments = tuple((count_of(a.type), element_of(a.type)) for a in entry.arguments)
     *_, terminator = entry.operations
     results = []
     for value in terminator.operands:
-        access = reader.access(value, _identity(value.type), _shape(value.type))
-        count = _count(value.type)
+        access = reader.access(value, identity_forms(value.type), shape_of(value.type))
+        count = count_of(value.type)
         if not isinstance(access.source, Result) or access.guards:
             raise Unsupported("a result is not computed by a linalg.generic")
-        identity = Form(row_major_strides(_shape(value.type)))
-        if access.form.normalized(_shape(value.type)) != identity.normalized(_shape(value.type)):
+        identity = Form(row_major_strides(shape_of(value.type)))
+        if access.form.normalized(shape_of(value.type)) != identity.normalized(shape_of(value.type)):
             raise Unsupported("a result is a slice or a permutation")
         if access.source.generic.counts[access.source.index] != count:
             raise Unsupported("a result is a slice")
@@ -191,11 +191,14 @@ def read(function: func.FuncOp) -> Kernel:
 
 
 @dataclass
-class _Reader:
+class Reader:
+    """Traces the values of one kernel function back to buffers."""
+
     generics: list[Generic] = field(default_factory=list)
     _known: dict[ir.Operation, Generic] = field(default_factory=dict)
 
     def generic(self, op: ir.Operation) -> Generic:
+        """The loops and accesses of a `linalg.generic`; all that it needs is read, too."""
         if op in self._known:
             return self._known[op]
         block = op.regions[0].blocks[0]
@@ -213,7 +216,7 @@ class _Reader:
             needed = used or number >= first_init
             accesses.append(self.access(operand, forms, sizes) if needed else None)
         outputs = tuple(
-            _flatten(forms, _shape(operand.type), len(sizes)).normalized(sizes)
+            _flatten(forms, shape_of(operand.type), len(sizes)).normalized(sizes)
             for operand, forms in zip(operands[first_init:], subscripts[first_init:], strict=True)
         )
         generic = Generic(
@@ -223,8 +226,8 @@ class _Reader:
             inputs=tuple(accesses[:first_init]),
             inits=tuple(a for a in accesses[first_init:] if a is not None),
             outputs=outputs,
-            elements=tuple(_element(r.type) for r in op.results),
-            counts=tuple(_count(r.type) for r in op.results),
+            elements=tuple(element_of(r.type) for r in op.results),
+            counts=tuple(count_of(r.type) for r in op.results),
         )
         self._known[op] = generic
         self.generics.append(generic)
@@ -232,14 +235,14 @@ class _Reader:
 
     def access(self, value: ir.Value, forms: Sequence[Form], sizes: Sequence[int]) -> Access:
         """Traces element `forms` (one a dimension, over loops of `sizes`) of `value` to the buffer it lies in."""
-        element = _element(value.type)
+        element = element_of(value.type)
         guards: list[Guard] = []
         padding: float | int | None = None
         while True:
             root = _behind_reshapes(value)
             source = self._source(root)
             if source is not None:
-                flat = _flatten(forms, _shape(value.type), len(sizes)).normalized(sizes)
+                flat = _flatten(forms, shape_of(value.type), len(sizes)).normalized(sizes)
                 if isinstance(source, Constant):
                     flat = Form.zero(len(sizes))
                     if padding not in (None, source.value):
@@ -249,10 +252,10 @@ class _Reader:
             op = producer(value)
             value = op.operands[0]
             if op.name == "tensor.pad":
-                low = _static(op, "static_low")
-                high = _static(op, "static_high")
-                number = _pad_value(op)
-                shape = _shape(value.type)
+                low = static_values(op, "static_low")
+                high = static_values(op, "static_high")
+                number = pad_value(op)
+                shape = shape_of(value.type)
                 forms = [form.shifted(-by) for form, by in zip(forms, low, strict=True)]
                 for form, before, after, size in zip(forms, low, high, shape, strict=True):
                     lowest, highest = form.bounds(sizes)
@@ -265,15 +268,15 @@ class _Reader:
             elif op.name == "tensor.extract_slice":
                 forms = _through_slice(op, forms, len(sizes))
             elif op.name == "tensor.expand_shape":
-                shape = _shape(op.results[0].type)
+                shape = shape_of(op.results[0].type)
                 forms = [
                     _flatten([forms[d] for d in group], [shape[d] for d in group], len(sizes))
-                    for group in _reassociation(op)
+                    for group in reassociation(op)
                 ]
             elif op.name == "tensor.collapse_shape":
-                shape = _shape(value.type)
+                shape = shape_of(value.type)
                 split: list[Form] = []
-                for form, group in zip(forms, _reassociation(op), strict=True):
+                for form, group in zip(forms, reassociation(op), strict=True):
                     extents = [shape[d] for d in group]
                     parts = delinearize(form, row_major_strides(extents), extents, sizes)
                     if parts is None:
@@ -353,7 +356,7 @@ def _loop_sizes(
 ) -> tuple[int, ...]:
     sizes: list[int | None] = [None] * count
     for operand, forms in zip(operands, subscripts, strict=True):
-        for form, extent in zip(forms, _shape(operand.type), strict=True):
+        for form, extent in zip(forms, shape_of(operand.type), strict=True):
             dims = form.dims
             if form.offset == 0 and len(dims) == 1 and form.coefficients[dims[0]] == 1:
                 sizes[dims[0]] = extent
@@ -387,9 +390,9 @@ def _flatten(forms: Sequence[Form], shape: Sequence[int], dims: int) -> Form:
 
 def _through_slice(op: ir.Operation, forms: Sequence[Form], dims: int) -> list[Form]:
     offsets, extents, steps = (
-        _static(op, f"static_{name}") for name in ("offsets", "sizes", "strides")
+        static_values(op, f"static_{name}") for name in ("offsets", "sizes", "strides")
     )
-    kept = list(_shape(op.results[0].type))
+    kept = list(shape_of(op.results[0].type))
     remaining = list(forms)
     result = []
     for offset, extent, step in zip(offsets, extents, steps, strict=True):
@@ -401,14 +404,16 @@ def _through_slice(op: ir.Operation, forms: Sequence[Form], dims: int) -> list[F
     return result
 
 
-def _static(op: ir.Operation, name: str) -> list[int]:
+def static_values(op: ir.Operation, name: str) -> list[int]:
+    """An attribute with static offsets, sizes, strides or paddings."""
     values = list(ir.DenseI64ArrayAttr(op.attributes[name]))
     if any(value < -(2**62) for value in values):
         raise Unsupported(f"{op.name} with {name} known only at run time")
     return values
 
 
-def _pad_value(op: ir.Operation) -> float | int:
+def pad_value(op: ir.Operation) -> float | int:
+    """The number that a `tensor.pad` writes around its operand."""
     *_, terminator = op.regions[0].blocks[0].operations
     constant = producer(terminator.operands[0])
     if constant is None or constant.name != "arith.constant":
@@ -416,7 +421,8 @@ def _pad_value(op: ir.Operation) -> float | int:
     return constant_value(constant)
 
 
-def _reassociation(op: ir.Operation) -> list[list[int]]:
+def reassociation(op: ir.Operation) -> list[list[int]]:
+    """The groups of dimensions that a reshape joins or splits."""
     return [
         [ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)]
         for group in ir.ArrayAttr(op.attributes["reassociation"])
@@ -432,12 +438,14 @@ def _behind_reshapes(value: ir.Value) -> ir.Value:
     return value
 
 
-def _identity(type_: ir.Type) -> list[Form]:
-    rank = len(_shape(type_))
+def identity_forms(type_: ir.Type) -> list[Form]:
+    """The form of each dimension of a tensor over loops that are its dimensions."""
+    rank = len(shape_of(type_))
     return [Form.of_dim(d, rank) for d in range(rank)]
 
 
-def _shape(type_: ir.Type) -> tuple[int, ...]:
+def shape_of(type_: ir.Type) -> tuple[int, ...]:
+    """The static shape of a tensor; () for a scalar."""
     if not isinstance(type_, ir.ShapedType):
         return ()
     if not type_.has_static_shape:
@@ -445,12 +453,14 @@ def _shape(type_: ir.Type) -> tuple[int, ...]:
     return tuple(type_.shape)
 
 
-def _count(type_: ir.Type) -> int:
+def count_of(type_: ir.Type) -> int:
+    """Number of elements of a tensor; 1 for a scalar."""
     count = 1
-    for extent in _shape(type_):
+    for extent in shape_of(type_):
         count *= extent
     return count
 
 
-def _element(type_: ir.Type) -> ir.Type:
+def element_of(type_: ir.Type) -> ir.Type:
+    """The element type of a tensor; a scalar type itself."""
     return type_.element_type if isinstance(type_, ir.ShapedType) else type_

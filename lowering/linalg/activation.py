@@ -8,6 +8,7 @@ from nnvm_mlir.dialects.nnvm import activation as ops
 from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.lowering.linalg.elementwise import lower_unary
 from nnvm_mlir.lowering.linalg.scalars import Scalars
+
 from nnvm_mlir.mlir import ir
 
 
@@ -49,7 +50,8 @@ def _softplus(s: Scalars, a: Attributes, x: ir.Value) -> ir.Value:
 
 
 def _mish(s: Scalars, a: Attributes, x: ir.Value) -> ir.Value:
-    # tanh(log(1 + e^x)) = n / (n + d) with n = 1 + 2 e^-x and d = 2 e^-2x, or both times e^2x: one exponential, never too large.
+    # tanh(log(1 + e^x)) = n / (n + d) with n = 1 + 2 e^-x and d = 2 e^-2x, or both times e^2x: one
+    # exponential, never too large.
     e = _decay(s, x)
     one, two = s.const(1), s.const(2)
     positive = s.gt(x, s.const(0))

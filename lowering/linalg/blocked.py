@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
+
 from nnvm_mlir.mlir import ir
 
 

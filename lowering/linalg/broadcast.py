@@ -10,6 +10,7 @@ from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+
 from nnvm_mlir.mlir import arith, ir
 
 Binary = Callable[[Scalars, Attributes, ir.Value, ir.Value], ir.Value]
@@ -50,7 +51,7 @@ _BINARY: dict[type[ops.Elementwise], Binary] = {
 def map_operands(
     b: LinalgBuilder, op: ops.Elementwise, function: Callable[..., ir.Value], *operands: ir.Value
 ) -> ir.Value:
-    """Maps a function of one scalar from each operand, which broadcast, to the operation's result."""
+    """Maps a function of one scalar from each operand over the operands, which broadcast."""
     dtypes = [t.dtype for t in op.operand_types]
     return b.map(function, operands, dtypes, op.result_types[0].dtype)
 

@@ -1,8 +1,8 @@
 """Builds linalg and tensor ops for lowering rules.
 
-Tensors at this level are static, with signless elements; a bool is stored as an i8 that holds 0 or 1 (a vector of i1 in memory
-would be packed bits). Bodies of generics compute bools as i1, and float16 and bfloat16 in f32: `from_storage` and `to_storage` convert
-at the boundary of each body.
+Tensors at this level are static, with signless elements; a bool is stored as an i8 that holds 0 or
+1 (a vector of i1 in memory would be packed bits). Bodies of generics compute bools as i1, and
+float16 and bfloat16 in f32: `from_storage` and `to_storage` convert at the boundary of each body.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast, compute_dtype, scalar_type
+
 from nnvm_mlir.mlir import arith, ir, linalg, tensor
 
 Body = Callable[..., ir.Value | Sequence[ir.Value]]
@@ -26,7 +26,9 @@ def storage_element(dtype: str) -> ir.Type:
 
 def storage_type(nnvm_type: TensorType) -> ir.RankedTensorType:
     """The linalg-level tensor type of a static nnvm type."""
-    return ir.RankedTensorType.get(list(nnvm_type.shape or ()), storage_element(nnvm_type.dtype or ""))
+    return ir.RankedTensorType.get(
+        list(nnvm_type.shape or ()), storage_element(nnvm_type.dtype or "")
+    )
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
@@ -35,9 +37,9 @@ def shape_of(value: ir.Value) -> tuple[int, ...]:
 
 
 class LinalgBuilder:
-    """Creates ops at the current insertion point (the pass that applies the rules sets point and location)."""
+    """Creates ops at the current insertion point, with the current location."""
 
-    # ---- generics ---------------------------------------------------------------------------------------------------
+    # ---- generics --------------------------------------------------------------------------------
 
     def generic(
         self,
@@ -48,8 +50,16 @@ class LinalgBuilder:
         iterators: Sequence[str],
         body: Callable[..., Sequence[ir.Value]],
     ) -> list[ir.Value]:
-        """A linalg.generic. `iterators` are "parallel" or "reduction"; `body(*scalars)` gets one scalar for each input and init,
-        as stored, and returns one for each init. Where a tensor is empty no iteration is left, and the inits are the results."""
+        """A linalg.generic; where a tensor is empty no iteration is left, and the inits come back.
+
+        Args:
+            inputs: tensors that are read.
+            input_maps: for each the element that an iteration reads.
+            inits: tensors that are updated.
+            init_maps: for each the element that an iteration updates.
+            iterators: "parallel" or "reduction" for each loop.
+            body: from one scalar of each input and init, as stored, to one for each init.
+        """
         if any(0 in shape_of(value) for value in (*inputs, *inits)):
             return list(inits)
         op = linalg.GenericOp(
@@ -78,7 +88,8 @@ class LinalgBuilder:
         """Applies a scalar function to every element, inputs broadcast to one shape as in NumPy.
 
         Args:
-            function: from one scalar of each input to the result's, all as bodies compute (see `Scalars`).
+            function: from one scalar of each input to the result's, all as bodies compute (see
+                `Scalars`).
             inputs: tensors.
             dtypes: their nnvm dtypes.
             result_dtype: the result's.
@@ -94,7 +105,9 @@ class LinalgBuilder:
         def body(*arguments: ir.Value) -> list[ir.Value]:
             stored = iter(arguments)
             operands = [
-                from_storage(next(stored) if scalar is None else arith.constant(scalar.type, scalar), d)
+                from_storage(
+                    next(stored) if scalar is None else arith.constant(scalar.type, scalar), d
+                )
                 for scalar, d in zip(scalars, dtypes, strict=True)
             ]
             return [to_storage(function(*operands), result_dtype)]
@@ -115,7 +128,7 @@ class LinalgBuilder:
         finish: Callable[[ir.Value], ir.Value] | None = None,
         accumulator: str | None = None,
     ) -> ir.Value:
-        """Folds a function over axes: `finish(combine(accumulator, element(x)))`, in the dtype of `x`.
+        """Folds a function over axes: `finish(combine(accumulator, element(x)))`, in x's dtype.
 
         Args:
             combine: the function of accumulator and element.
@@ -126,7 +139,8 @@ class LinalgBuilder:
             keepdims: whether they stay, with size 1.
             element: what is done first with each element.
             finish: what is done last with each accumulator.
-            accumulator: the nnvm dtype that is accumulated in, by default the one that bodies compute in.
+            accumulator: the nnvm dtype that is accumulated in, by default the one that bodies
+                compute in.
         """
         accumulator = accumulator or compute_dtype(dtype)
         shape = shape_of(x)
@@ -149,13 +163,16 @@ class LinalgBuilder:
         if finish is not None or accumulator != dtype:
             finish = finish or (lambda value: value)
             result = self.map(
-                lambda value: cast(finish(value), accumulator, dtype), [result], [accumulator], dtype
+                lambda value: cast(finish(value), accumulator, dtype),
+                [result],
+                [accumulator],
+                dtype,
             )
         if keepdims:
             result = self.reshape(result, [1 if i in axes else shape[i] for i in range(rank)])
         return result
 
-    # ---- whole tensors ----------------------------------------------------------------------------------------------
+    # ---- whole tensors ---------------------------------------------------------------------------
 
     def empty(self, shape: Sequence[int], dtype: str) -> ir.Value:
         """An uninitialised tensor, for a generic to write."""
@@ -264,7 +281,7 @@ class LinalgBuilder:
 
 
 def from_storage(value: ir.Value, dtype: str) -> ir.Value:
-    """A stored scalar as bodies compute with it: a bool becomes an i1, float16 and bfloat16 an f32."""
+    """A stored scalar as bodies compute with it: bool as i1, float16 and bfloat16 as f32."""
     if dtype == "bool":
         return cast(value, "int8", "bool")
     wide = compute_dtype(dtype)
@@ -322,5 +339,3 @@ def _reassociation(fine: Sequence[int], coarse: Sequence[int]) -> list[list[int]
         groups[-1].append(position)
         position += 1
     return groups
-
-

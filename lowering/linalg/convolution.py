@@ -17,6 +17,7 @@ from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
 from nnvm_mlir.lowering.linalg.convolution_nest import Channels, Layouts, Nest, Step
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+
 from nnvm_mlir.mlir import ir, tensor
 
 

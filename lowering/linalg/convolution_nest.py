@@ -22,6 +22,7 @@ from nnvm_mlir.lowering.linalg.blocked import (
 )
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+
 from nnvm_mlir.mlir import ir
 
 
@@ -101,7 +102,9 @@ class Nest:
         """The dims of that shape which hold the spatial axes."""
         return [self.parallel.index(loop) for loop in self.places]
 
-    def spread(self, b: LinalgBuilder, bias: ir.Value, shape: Sequence[int], dtype: str) -> ir.Value:
+    def spread(
+        self, b: LinalgBuilder, bias: ir.Value, shape: Sequence[int], dtype: str
+    ) -> ir.Value:
         """A bias repeated over an output of `shape` (as from `output_shape`)."""
         bias = b.reshape(bias, [prod(shape_of(bias))])
         bias = b.reshape(bias, [loop.size for loop in self.channels])

@@ -9,14 +9,20 @@ from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+
 from nnvm_mlir.mlir import arith, ir
 
 Unary = Callable[[Scalars, Attributes, ir.Value], ir.Value]
-"""`function(s, a, x)`: from the operand's scalar to the result's; `s` computes in the operand's dtype."""
+"""`function(s, a, x)`: from the operand's scalar to the result's; `s` has the operand's dtype."""
+
+
+FUNCTIONS: dict[type[ops.Unary], Unary] = {}
+"""The scalar function of each operator, for operators that apply it within a body of their own."""
 
 
 def lower_unary(table: dict[type[ops.Unary], Unary]) -> None:
-    """Registers a rule that maps an operator's scalar function over the operand, for every operator of the table."""
+    """Registers a rule for every operator of the table: its function mapped over the operand."""
+    FUNCTIONS.update(table)
 
     @lowers(*table)
     def unary(b: LinalgBuilder, op: ops.Unary, x: ir.Value) -> ir.Value:

@@ -1,24 +1,27 @@
-"""Lowering of resampling: which elements and weights make an output element is known from the shapes, and becomes constant tables."""
+"""Lowering of resampling.
+
+Which elements make an output element, and with which weights, is known from the shapes: it becomes
+constant tables.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
-
 from nnvm_mlir.dialects.nnvm import image as ops
 from nnvm_mlir.dialects.nnvm.interpolation import Taps, sum_dtype
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
-from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of, to_storage
+from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+
 from nnvm_mlir.mlir import arith, ir, linalg, tensor
 
 
 @lowers(ops.Upsampling, ops.Resize, ops.Interpolate)
 def resample(b: LinalgBuilder, op: ops.Resample, data: ir.Value) -> ir.Value:
-    """Repeats or gathers elements in one step, or forms weighted sums along one axis after another."""
+    """Repeats or gathers elements at once, or sums them along one axis after another."""
     dtype = op.operand_types[0].dtype or ""
     a, shape = op.values, shape_of(data)
     taps = op.taps(a, shape)
@@ -129,7 +132,7 @@ def _along(rank: int, loops: Sequence[int]) -> ir.AffineMap:
 
 
 def _element(x: ir.Value, places: dict[int, ir.Value]) -> ir.Value:
-    """The element of a tensor at an i64 place along some dims, and at the loops' along the others."""
+    """The element at an i64 place along some dims, and at the loops' along the others."""
     indices = []
     for dim in range(len(shape_of(x))):
         if dim in places:

@@ -1,4 +1,6 @@
-"""Lowering of matrix products: contractions as linalg.generic, with loops in the order (stack..., rows, columns, inner).
+"""Lowering of matrix products: contractions as linalg.generic.
+
+The loops are in the order (stack..., rows, columns, inner).
 
 Transposes become indexing maps and a bias becomes the value that the accumulation starts from.
 """
@@ -16,6 +18,7 @@ from nnvm_mlir.lowering.linalg.builder import (
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast, compute_dtype
+
 from nnvm_mlir.mlir import ir
 
 Subscripts = list[ir.AffineExpr]
@@ -32,7 +35,8 @@ def contract(
 
     Args:
         b: where to build.
-        operands: tensors with their nnvm dtypes, and the loop or constant that subscripts each axis.
+        operands: tensors with their nnvm dtypes, and the loop or constant that subscripts each
+            axis.
         init: the tensor to start from; its axes are the outer loops in order.
         accumulator: its nnvm dtype, to which the operands' scalars are cast.
         term: the function of the operands' scalars that is summed, by default their product.
@@ -77,9 +81,7 @@ def matmul(b: LinalgBuilder, op: ops.Matmul, lhs: ir.Value, rhs: ir.Value) -> ir
     """The last axis of lhs contracted with the first of rhs."""
     a, result = op.values, op.result_types[0]
     dtype, accumulator = result.dtype, compute_dtype(result.dtype)
-    lhs, rhs = (
-        b.reshape(x, (1, *shape_of(x))) if len(shape_of(x)) == 1 else x for x in (lhs, rhs)
-    )
+    lhs, rhs = (b.reshape(x, (1, *shape_of(x))) if len(shape_of(x)) == 1 else x for x in (lhs, rhs))
     rows = len(shape_of(lhs)) - 1
     loops = _loops(len(result.shape) + 1)
     left, right = [*loops[:rows], loops[-1]], [loops[-1], *loops[rows:-1]]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-
 from nnvm_mlir.dialects.nnvm import pooling as ops
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.types import is_float, numpy_dtype
@@ -19,6 +18,7 @@ from nnvm_mlir.lowering.linalg.builder import (
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+
 from nnvm_mlir.mlir import arith, ir, linalg
 
 
@@ -144,9 +144,7 @@ def _scale(s: Scalars, total: ir.Value, factor: ir.Value) -> ir.Value:
     return s.mul(total, factor) if s.is_float else s.div(total, factor)
 
 
-def _pad(
-    b: LinalgBuilder, op: ops.Pool, data: ir.Value, dtype: str, value: ir.Value
-) -> ir.Value:
+def _pad(b: LinalgBuilder, op: ops.Pool, data: ir.Value, dtype: str, value: ir.Value) -> ir.Value:
     return b.pad(data, *op.reach(op.values, shape_of(data)), to_storage(value, dtype))
 
 

@@ -6,6 +6,7 @@ from nnvm_mlir.dialects.nnvm import quantization as ops
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+
 from nnvm_mlir.mlir import ir
 
 

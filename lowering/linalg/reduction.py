@@ -1,4 +1,4 @@
-"""Lowering of reductions: folds over reduction loops, and a sequential loop for the cumulative sum."""
+"""Lowering of reductions and of the cumulative sum, which is one too."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from nnvm_mlir.lowering.linalg.builder import (
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
+
 from nnvm_mlir.mlir import arith, ir, linalg
 
 _FOLDS = {
@@ -24,7 +25,7 @@ _FOLDS = {
 
 
 @lowers(*_FOLDS)
-def fold(b: LinalgBuilder, op: ops.Reduction, x: ir.Value) -> ir.Value:
+def fold(b: LinalgBuilder, op: ops.Fold, x: ir.Value) -> ir.Value:
     """Folds the operator's function over the axes, from its identity."""
     a, dtype = op.values, op.operand_types[0].dtype
     s = Scalars(dtype)
@@ -98,7 +99,10 @@ def arg_reduction(b: LinalgBuilder, op: ops.ArgReduction, x: ir.Value) -> ir.Val
 
 @lowers(ops.Cumsum)
 def cumsum(b: LinalgBuilder, op: ops.Cumsum, x: ir.Value) -> ir.Value:
-    """One generic that folds the sums along the axis, and stores each on the way: a reduction loop, since its order matters."""
+    """One generic that folds the sums along the axis, and stores each on the way.
+
+    It is a reduction loop, since its order matters.
+    """
     a, dtype, shape = op.values, op.operand_types[0].dtype, shape_of(x)
     rank, axis = len(shape), a.axis % len(shape)
     accumulator = compute_dtype(dtype)
@@ -118,7 +122,9 @@ def cumsum(b: LinalgBuilder, op: ops.Cumsum, x: ir.Value) -> ir.Value:
         b.fill([size for i, size in enumerate(shape) if i != axis], accumulator, s.const(0)),
         b.empty(shape, dtype),
     ]
-    extent = b.empty(shape[axis : axis + 1], dtype)  # states the loop's size where every access runs backwards
+    extent = b.empty(
+        shape[axis : axis + 1], dtype
+    )  # states the loop's size where every access runs backwards
     return b.generic(
         [x, extent],
         [ir.AffineMap.get(rank, 0, element), ir.AffineMap.get(rank, 0, [loops[axis]])],

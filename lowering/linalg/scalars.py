@@ -1,18 +1,19 @@
 """Scalar arithmetic in the body of a linalg.generic, by dtype.
 
-`Scalars(dtype)` offers one method for each operation, and picks the arith or math op by the dtype (float, signed, unsigned, bool).
-Values are SSA scalars as bodies compute with them: a bool is an i1, an unsigned integer is signless, float16 and bfloat16 are f32 (the
-builder converts where tensors are read and written, so that a whole body rounds once). Nothing here can trap: integer division by
-zero gives 0 and the smallest integer divided by -1 wraps, as documented on `div`.
+`Scalars(dtype)` offers one method for each operation, and picks the arith or math op by the dtype
+(float, signed, unsigned, bool). Values are SSA scalars as bodies compute with them: a bool is an
+i1, an unsigned integer is signless, float16 and bfloat16 are f32 (the builder converts where
+tensors are read and written, so that a whole body rounds once). Nothing here can trap: integer
+division by zero gives 0 and the smallest integer divided by -1 wraps, as documented on `div`.
 """
 
 from __future__ import annotations
 
 import numpy as np
-
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.numeric import compute_dtype
 from nnvm_mlir.dialects.nnvm.types import is_float, is_unsigned, itemsize
+
 from nnvm_mlir.mlir import arith, ir, math, scf
 
 _FLOAT_COMPARISONS = {"eq": "OEQ", "ne": "UNE", "lt": "OLT", "le": "OLE", "gt": "OGT", "ge": "OGE"}
@@ -85,7 +86,10 @@ class Scalars:
         return arith.negf(x) if self.is_float else arith.subi(self.const(0), x)
 
     def div(self, x: ir.Value, y: ir.Value) -> ir.Value:
-        """x / y. Integers truncate towards zero; a zero divisor gives 0, the smallest integer over -1 itself."""
+        """x / y.
+
+        Integers truncate towards zero; a zero divisor gives 0, the smallest integer over -1 itself.
+        """
         if self.is_float:
             return arith.divf(x, y)
         divide = arith.divui if self.is_unsigned else arith.divsi
@@ -145,7 +149,8 @@ class Scalars:
         power = loop.results[0]
         if exponent.is_unsigned:
             return power
-        # The loop takes a negative exponent for a large one, which is right where the base is 1 or -1.
+        # The loop takes a negative exponent for a large one, which is right where the base is 1 or
+        # -1.
         unit = self.eq(x, one)
         if not self.is_unsigned:
             unit = arith.ori(unit, self.eq(x, self.const(-1)))
@@ -220,9 +225,12 @@ class Scalars:
 
 
 def cast(x: ir.Value, source: str, target: str) -> ir.Value:
-    """Converts a scalar between dtypes as C does: floats truncate towards zero, integers wrap, bool is `x != 0`.
+    """Converts a scalar between dtypes as C does.
 
-    A float outside the range of the integer type saturates; NaN gives 0. So the result is the same on every processor.
+    Floats truncate towards zero, integers wrap, bool is `x != 0`.
+
+    A float outside the range of the integer type saturates; NaN gives 0. So the result is the same
+    on every processor.
     """
     source, target = compute_dtype(source), compute_dtype(target)
     if source == target:
@@ -255,7 +263,8 @@ def _constant_of(x: ir.Value) -> float | int | None:
 def _float_to_int(x: ir.Value, source: str, target: str) -> ir.Value:
     s, to = Scalars(source), Scalars(target)
     info = np.iinfo(target)
-    # 2**bits is exact in every float type, the largest integer may not be: compare with the former, select the latter.
+    # 2**bits is exact in every float type, the largest integer may not be: compare with the former,
+    # select the latter.
     too_high = s.compare("ge", x, s.const(float(int(info.max) + 1)))
     too_low = s.compare("lt", x, s.const(float(info.min)))
     convert = arith.fptoui if is_unsigned(target) else arith.fptosi

@@ -7,32 +7,29 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nnvm_mlir.errors import CompileError
 from nnvm_mlir.graph import Graph
 from nnvm_mlir.runtime.program import TensorSpec
 
 
-class NeedsShapes(Exception):
-    """The shapes of some inputs must be known to import the model.
+class NeedsInputs(CompileError):
+    """The model can be compiled only when more is known of some inputs.
 
     Attributes:
         names: of these inputs.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(f"the shapes of inputs {', '.join(map(repr, names))} are not known")
+    def __init__(self, message: str, names: Sequence[str]) -> None:
+        super().__init__(message)
         self.names = tuple(names)
 
 
-class NeedsValue(Exception):
-    """The values of some inputs must be known to import the model: shapes depend on them.
+class NeedsShapes(NeedsInputs):
+    """Some inputs have dimensions that the model leaves open: `import_model(..., shapes={name: shape})` gives them."""
 
-    Attributes:
-        names: of these inputs.
-    """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(f"shapes depend on the values of inputs {', '.join(map(repr, names))}")
-        self.names = tuple(names)
+class NeedsValue(NeedsInputs):
+    """A shape (or the like) depends on the values of inputs: `import_model(..., values={name: array})` specialises on them."""
 
 
 class Source(Protocol):
@@ -58,10 +55,18 @@ class Source(Protocol):
 
 
 def open_source(model: Any) -> Source:
-    """The source of whatever a user calls a model.
+    """The source of whatever a user calls a model: a path, bytes, an `onnx.ModelProto`, or a `Symbol`.
 
     Raises:
         TypeError: it is nothing that can be compiled.
         LoadError: the file cannot be read as a model.
     """
-    raise NotImplementedError
+    from nnvm_mlir.symbol import Symbol
+
+    if isinstance(model, Symbol):
+        from nnvm_mlir.frontend.symbolic import SymbolSource
+
+        return SymbolSource(model)
+    from nnvm_mlir.frontend.onnx.source import OnnxSource
+
+    return OnnxSource(model)

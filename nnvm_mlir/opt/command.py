@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.exceptions import TyperException
 
-from nnvm_mlir.errors import LoadError
+from nnvm_mlir.errors import DEBUG_VARIABLE, LoadError
 from nnvm_mlir.opt.processing import SPLIT_MARKER, Settings, process, read_chunks
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"nnvm-opt: error: {error}", 1)
     except (KeyboardInterrupt, typer.Abort):
         return 130
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        problem = f"internal error: {type(error).__name__}: {error}"
+        return _fail(f"nnvm-opt: {problem}; {DEBUG_VARIABLE}=1 shows where", 1)
 
 
 @_app.command(
@@ -107,9 +112,7 @@ def _command(
     names = pipeline.pass_names
     for name in (*print_ir_before, *print_ir_after):
         if name not in names:
-            raise TyperException(
-                f"no pass '{name}' runs; these do: {', '.join(names) or 'none'}"
-            )
+            raise TyperException(f"no pass '{name}' runs; these do: {', '.join(names) or 'none'}")
     settings = Settings(
         pipeline,
         verify_diagnostics,

@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nnvm_mlir.errors import CompileError, Diagnostic, LoadError, collect_diagnostics
+from nnvm_mlir.errors import (
+    DEBUG_VARIABLE,
+    CompileError,
+    Diagnostic,
+    LoadError,
+    collect_diagnostics,
+)
 from nnvm_mlir.opt.expectations import check_expectations
 
 if TYPE_CHECKING:
@@ -24,7 +31,7 @@ _SPLIT_LINE = re.compile(rf"^{SPLIT_MARKER}[ \t]*\r?$", re.MULTILINE)
 
 # MLIR's parser recurses, and would overflow the stack of the process.
 _MAX_NESTING = 500
-_NESTING_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|<=|>=|[\[({<]|[\])}>]')
+_NESTING_TOKEN = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*|->|<=|>=|[\[({<]|[\])}>]')
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,9 @@ def read_chunks(source: str, split: bool) -> Iterator[Chunk]:
         line = data.count(b"\n", 0, error.start) + 1
         raise LoadError(f"'{name}' is not text: line {line} is not valid UTF-8") from error
     if not split:
-        yield Chunk(text, name, path=source if os.path.isfile(source) else None)
+        # The bindings take paths as UTF-8 only, and a name with a line break would garble messages.
+        readable = os.path.isfile(source) and source.isprintable()
+        yield Chunk(text, name, path=source if readable else None)
         return
     line = 1
     for part in _SPLIT_LINE.split(text):
@@ -102,6 +111,8 @@ def process(
         for problem in problems:
             print(problem, file=sys.stderr)
         return text, not problems
+    if failure is not None and failure.__cause__ is not None and os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exception(failure.__cause__)
     for message in (*diagnostics, *([failure] if failure else [])):
         print(message, file=sys.stderr)
     return text, failure is None

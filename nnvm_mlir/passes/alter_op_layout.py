@@ -1,7 +1,7 @@
 """`nnvm-alter-op-layout`: the layouts that kernels read fastest, for whole regions of a graph.
 
 Convolutions and pools ask for channels last: their inner loops then read a vector of channels from one address. Each is rewritten
-between two transposes. Transposes then sink through the operators that can work on permuted operands (they say how, in
+between two transposes. Matrix products ask for columns last. Transposes then sink through the operators that can work on permuted operands (they say how, in
 `Operator.permuted`), meet, and cancel, until a convolutional network is transposed at its two ends only. Weights are transposed
 too, which `nnvm-precompute-prune` evaluates.
 """
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nnvm_mlir.dialects.nnvm import OPERATORS, Operator
+from nnvm_mlir.dialects.nnvm.broadcast import BroadcastAdd
 from nnvm_mlir.dialects.nnvm.convolution import Convolution, ConvolutionTranspose
 from nnvm_mlir.dialects.nnvm.layout import Layout
+from nnvm_mlir.dialects.nnvm.linear import BatchMatmul, Dense, Matmul
 from nnvm_mlir.dialects.nnvm.reduction import Reduction
 from nnvm_mlir.dialects.nnvm.transform import Reshape, Transpose
 from nnvm_mlir.dialects.nnvm.types import TensorType, known
@@ -40,6 +42,9 @@ class AlterOpLayout(PatternPass):
         return (
             (Transpose, compose_transposes),
             (Transpose, transpose_without_effect),
+            (Dense, put_columns_last),
+            (Matmul, untranspose_weight),
+            (BatchMatmul, untranspose_weight),
             *((operator, put_channels_last) for operator in spatial),
             *((operator, sink_transpose) for operator in followers),
             *((op, sink_below_reduction) for op in followers if issubclass(op, Reduction)),
@@ -83,6 +88,31 @@ def put_channels_last(op: Spatial, rewriter: PatternRewriter) -> bool | None:
     return None
 
 
+def put_columns_last(op: Dense, rewriter: PatternRewriter) -> bool | None:
+    """dense(x, w, b) -> matmul(x, transpose(w)) + b: a vector of columns then lies at one address."""
+    if not depends_on_parameters_only(op.weight):
+        return NO_MATCH
+    with rewriter.ip, op.location:
+        result = Matmul.build(op.data, Transpose.build(op.weight, axes=(1, 0)).output).output
+        if op.bias is not None:
+            result = BroadcastAdd.build(result, op.bias).output
+    rewriter.replace_op(op, [result])
+    return None
+
+
+def untranspose_weight(op: Matmul, rewriter: PatternRewriter) -> bool | None:
+    """matmul(x, w, transpose_b) -> matmul(x, transpose(w)) for a weight that is known."""
+    rank = op.operand_types[1].rank
+    if not op.transpose_b or rank != 2 or not depends_on_parameters_only(op.rhs):
+        return NO_MATCH
+    given = dict(vars(op.values), transpose_b=False)
+    with rewriter.ip, op.location:
+        weight = Transpose.build(op.rhs, axes=(1, 0)).output
+        changed = type(op).build(op.lhs, weight, **given)
+    rewriter.replace_op(op, [changed.output])
+    return None
+
+
 def compose_transposes(op: Transpose, rewriter: PatternRewriter) -> bool | None:
     """transpose(transpose(x)) -> transpose(x)."""
     source = transposed(op.data)
@@ -97,10 +127,7 @@ def compose_transposes(op: Transpose, rewriter: PatternRewriter) -> bool | None:
 
 def transpose_without_effect(op: Transpose, rewriter: PatternRewriter) -> bool | None:
     """A transpose that moves no axis but ones of size 1 only renames the shape."""
-    shape = known(op.operand_types[0].shape)
-    axes = _axes(op)
-    moved = [axis for axis in axes if shape[axis] != 1]
-    if moved != sorted(moved):
+    if _moves(op):
         return NO_MATCH
     if op.operand_types[0] == op.result_types[0]:
         rewriter.replace_op(op, [op.data])
@@ -115,7 +142,8 @@ def sink_transpose(op: Operator, rewriter: PatternRewriter) -> bool | None:
     """op(transpose(x)) -> transpose(op'(x)), where the operator can work on permuted operands."""
     operands = list(op.operation.operands)
     first = next((t for t in map(transposed, operands) if t is not None), None)
-    if first is None:
+    # A transposed parameter is no reason to move: it costs nothing where it is.
+    if first is None or depends_on_parameters_only(first.output):
         return NO_MATCH
     axes = _axes(first)
     if any(t.rank != len(axes) for t in op.result_types):
@@ -123,6 +151,8 @@ def sink_transpose(op: Operator, rewriter: PatternRewriter) -> bool | None:
     given = op.permuted(op.values, len(axes), inverse(axes))
     if given is None or not all(_movable(value, axes) for value in operands):
         return NO_MATCH
+    if isinstance(op, Spatial) and given["layout"] != channels_last(given["layout"]):
+        return NO_MATCH  # `put_channels_last` would bring the transpose back
     with rewriter.ip, op.location:
         moved = [_untransposed(value, axes) for value in operands]
         changed = type(op).build(*moved, **_present({**vars(op.values), **given}))
@@ -138,7 +168,7 @@ def sink_below_reduction(op: Reduction, rewriter: PatternRewriter) -> bool | Non
     if source is None or a.keepdims:
         return NO_MATCH
     axes = _axes(source)
-    reduced = op.reduced_axes(a, len(axes))
+    reduced = op.axes(a, len(axes))
     kept = [axes[axis] for axis in range(len(axes)) if axis not in reduced]
     given = dict(vars(a), axis=tuple(axes[axis] for axis in reduced), exclude=False)
     with rewriter.ip, op.location:
@@ -164,18 +194,30 @@ def _axes(op: Transpose) -> Axes:
     return op.axes or tuple(reversed(range(rank)))
 
 
+def _moves(op: Transpose) -> bool:
+    """Whether elements change places: not if only axes of size 1 move."""
+    shape = known(op.operand_types[0].shape)
+    order = [axis for axis in _axes(op) if shape[axis] != 1]
+    return order != sorted(order)
+
+
+def _costs(op: Transpose) -> bool:
+    """Whether there is work to save. If others sank too, two operands could push one back and forth."""
+    return _moves(op) and not depends_on_parameters_only(op.data)
+
+
 def _movable(value: ir.Value, axes: Axes) -> bool:
     """Whether an operand can be had in the order before the transpose at no cost worth speaking of."""
     source = transposed(value)
-    if source is not None:
-        return _axes(source) == axes
+    if source is not None and _axes(source) == axes:
+        return True
     return TensorType.of(value).size == 1 or depends_on_parameters_only(value)
 
 
 def _untransposed(value: ir.Value, axes: Axes) -> ir.Value:
     """An operand in the order before the transpose; one of lower rank is first given its leading axes of size 1."""
     source = transposed(value)
-    if source is not None:
+    if source is not None and _axes(source) == axes:
         return source.data
     shape = known(TensorType.of(value).shape)
     if len(shape) == 0:

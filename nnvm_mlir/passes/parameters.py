@@ -6,11 +6,16 @@ from nnvm_mlir.dialects.nnvm import Operator
 from nnvm_mlir.graph import KIND, PARAMETER
 from nnvm_mlir.mlir import func, ir
 
+_VISIT_LIMIT = 200
+"""Values that are looked at before one is taken to be unknown, so that passes are linear in the size of the graph."""
+
 
 def depends_on_parameters_only(value: ir.Value) -> bool:
-    """Whether a value of an entry function can be computed when the model is built."""
+    """Whether a value of an entry function is found, within a short search, to be computable when the model is built."""
     pending, seen = [value], set()
     while pending:
+        if len(seen) > _VISIT_LIMIT:
+            return False
         current = pending.pop()
         if current in seen:
             continue

@@ -128,8 +128,9 @@ def read_options(cls: type, name: str, text: str) -> dict[str, Any]:
 
 def write_options(instance: Any) -> str:
     """The options of a pass that differ from their defaults, as `read_options` reads them."""
+    cls: Any = type(instance)
     changed = []
-    for option in options_of(type(instance)).values():
+    for option in options_of(cls).values():
         value = getattr(instance, option.field)
         if value != option.default:
             changed.append(f"{option.key}={option.kind.write(value)}")

@@ -101,6 +101,9 @@ class PatternPass(Pass):
         else:
             config = GreedyRewriteConfig()
             config.region_simplification_level = GreedySimplifyRegionLevel.DISABLED
+            config.max_iterations = (
+                -1
+            )  # rewrites are limited instead: a long chain takes many rounds
             apply_patterns_and_fold_greedily(module.operation, frozen, config)
         if application.failure is not None:
             raise application.failure

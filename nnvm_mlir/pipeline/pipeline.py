@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from nnvm_mlir.errors import CompileError, collect_diagnostics
+from nnvm_mlir.errors import DEBUG_VARIABLE, CompileError, collect_diagnostics
 from nnvm_mlir.mlir import PassManager, ir
 from nnvm_mlir.pipeline.passes import Pass
 from nnvm_mlir.pipeline.registry import make_pass, registered_passes, unknown_pass
@@ -122,7 +122,7 @@ class Pipeline:
                     before(step.name, module)
                 start = time.perf_counter()
                 try:
-                    counts = _guarded(lambda step=step: step.run(module), module)
+                    counts = _guarded(functools.partial(step.run, module), module)
                     seconds = time.perf_counter() - start
                     if verify_each:
                         _verify(module, verify)
@@ -166,7 +166,9 @@ def _guarded(
             raise (CompileError(errors) if errors else CompileError.from_mlir(error)) from error
         except Exception as error:
             problem = f"internal error: {type(error).__name__}: {error}"
-            raise CompileError(problem, hint="this is a bug of the pass") from error
+            raise CompileError(
+                problem, hint=f"this is a bug of the pass; {DEBUG_VARIABLE}=1 shows where"
+            ) from error
     if errors:
         raise CompileError(errors)
     return result

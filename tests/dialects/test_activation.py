@@ -1,13 +1,15 @@
-"""Activation functions: compiled code against `evaluate`, and `evaluate` against float64 formulas."""
+"""Activation functions.
+
+Compiled code against `evaluate`, and `evaluate` against float64 formulas.
+"""
 
 import math
 
 import numpy as np
 import pytest
-from support import check_operator, evaluate
-
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
+from support import check_operator, evaluate
 
 X = np.concatenate([np.linspace(-9, 9, 37), [-0.0, 1e-6, -1e-6, 95.0, -95.0, 3e4, -3e4, np.nan]])
 
@@ -24,12 +26,20 @@ CASES = [
     ("relu", {}, lambda x: np.where(x <= 0, 0, x)),
     ("leaky_relu", {"alpha": 0.1}, lambda x: np.where(x < 0, 0.1 * x, x)),
     ("thresholded_relu", {"alpha": 2.0}, lambda x: np.where(x > 2, x, 0)),
-    ("shrink", {"lambd": 1.5, "bias": 0.5}, lambda x: np.sign(x) * (np.abs(x) - 0.5) * (abs(x) > 1.5)),
+    (
+        "shrink",
+        {"lambd": 1.5, "bias": 0.5},
+        lambda x: np.sign(x) * (np.abs(x) - 0.5) * (abs(x) > 1.5),
+    ),
     ("sigmoid", {}, lambda x: 0.5 * (1 + np.tanh(x / 2))),
     ("hard_sigmoid", {"alpha": 0.3, "beta": 0.4}, lambda x: np.clip(0.3 * x + 0.4, 0, 1)),
     ("hard_swish", {}, lambda x: x * np.clip(x + 3, 0, 6) / 6),
     ("elu", {"alpha": 1.5}, lambda x: np.where(x > 0, x, 1.5 * np.expm1(x))),
-    ("selu", {}, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x))),
+    (
+        "selu",
+        {},
+        lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
+    ),
     ("celu", {"alpha": 2.0}, lambda x: np.where(x > 0, x, 2 * np.expm1(x / 2))),
     ("softplus", {}, softplus),
     ("softsign", {}, lambda x: x / (1 + np.abs(x))),

@@ -1,14 +1,16 @@
-"""Element-wise operators of several operands: compiled code against `evaluate`, and `evaluate` against NumPy and known values."""
+"""Element-wise operators of several operands.
+
+Compiled code against `evaluate`, and `evaluate` against NumPy and known values.
+"""
 
 import math
 
 import ml_dtypes
 import numpy as np
 import pytest
-from support import check_operator, evaluate
-
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType
+from support import check_operator, evaluate
 
 VALUES = np.array([0.0, -0.0, 1.0, -1.0, 2.5, -7.25, 1e10, np.inf, -np.inf, np.nan], np.float32)
 PAIRS = np.meshgrid(VALUES, VALUES)
@@ -26,14 +28,12 @@ PAIRS = np.meshgrid(VALUES, VALUES)
         ("min", np.minimum),
     ],
 )
-@pytest.mark.parametrize("family", ["broadcast", "elemwise"])
-def test_float_arithmetic(family, name, function):
-    if f"{family}_{name}" not in OPERATORS:
-        pytest.skip("no such operator")
+def test_float_arithmetic(name, function):
     with np.errstate(all="ignore"):
         want = function(*(x.astype(np.float64) for x in PAIRS)).astype(np.float32)
-    got = check_operator(OPERATORS[f"{family}_{name}"], *PAIRS)[0]
-    np.testing.assert_allclose(got, want, rtol=1e-6)
+    for family in ["broadcast"] + ["elemwise"] * (name not in ("max", "min")):
+        got = check_operator(OPERATORS[f"{family}_{name}"], *PAIRS)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
 def test_float_remainders():
@@ -66,17 +66,21 @@ def test_integer_arithmetic_wraps_and_never_traps(dtype):
     def truncated(a, b):
         return 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
+    def power(a, b):
+        if b >= 0:
+            return pow(a, b, 1 << 64)
+        return (a if b % 2 else 1) if a in (1, -1) else 0
+
     for name, function in [
         ("add", lambda a, b: a + b),
         ("sub", lambda a, b: a - b),
         ("mul", lambda a, b: a * b),
         ("div", truncated),
         ("mod", lambda a, b: a % b if b else 0),
-        ("pow", lambda a, b: a**b if 0 <= b < 64 else pow(a, b % 2**64, 2 ** (bits := 64)) if b >= 0
-         else a if a in (1, -1) and b % 2 else 1 if a in (1, -1) else 0),
+        ("pow", power),
         ("max", max),
         ("min", min),
-    ]:  # fmt: skip
+    ]:
         got = check_operator(OPERATORS[f"broadcast_{name}"], x, y)[0]
         np.testing.assert_array_equal(got, wrapped(function), err_msg=name)
     fmod = check_operator(OPERATORS["broadcast_mod"], x, y, fmod=True)[0]
@@ -112,7 +116,7 @@ SHAPES = [
 @pytest.mark.parametrize(("left", "right"), SHAPES)
 def test_shapes_broadcast(left, right):
     x = np.arange(math.prod(left), dtype=np.float32).reshape(left)
-    y = 100 * np.arange(math.prod(right), dtype=np.float32).reshape(right)
+    y = np.arange(100, 100 + math.prod(right), dtype=np.float32).reshape(right)
     np.testing.assert_array_equal(check_operator(OPERATORS["broadcast_sub"], x, y)[0], x - y)
     np.testing.assert_array_equal(check_operator(OPERATORS["broadcast_sub"], y, x)[0], y - x)
 
@@ -188,7 +192,7 @@ def test_elemwise_sum():
 @pytest.mark.parametrize("dtype", ["bool", "float32", "int64"])
 def test_where(dtype):
     condition = np.array([[1], [0], [2]]).astype(dtype)
-    x, y = np.arange(4, dtype=np.float32), np.float32(-1).reshape(())
+    x, y = np.arange(4, dtype=np.float32), np.array(-1, np.float32)
     got = check_operator(OPERATORS["where"], condition, x, y)[0]
     np.testing.assert_array_equal(got, [[0, 1, 2, 3], [-1] * 4, [0, 1, 2, 3]])
     flags = np.array([True, False])

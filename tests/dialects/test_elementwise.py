@@ -1,14 +1,16 @@
-"""Element-wise operators of one operand: compiled code against `evaluate`, and `evaluate` against float64 formulas."""
+"""Element-wise operators of one operand.
+
+Compiled code against `evaluate`, and `evaluate` against float64 formulas.
+"""
 
 import math
 
 import ml_dtypes
 import numpy as np
 import pytest
-from support import check_operator, evaluate
-
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType, numpy_dtype
+from support import check_operator, evaluate
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]
 EVERYWHERE = np.concatenate([SPECIAL, np.linspace(-12, 12, 41), [100, -100, 1e4, -1e4]])
@@ -120,7 +122,9 @@ def test_unsigned_integers():
         np.testing.assert_array_equal(got, np.array(want, np.uint8), err_msg=name)
 
 
-CAST_INPUT = np.array([-1e30, -129, -1.75, -0.0, 0.5, 1.99, 127.9, 255.5, 3e9, 1e30, np.inf, np.nan])
+CAST_INPUT = np.array(
+    [-1e30, -129, -1.75, -0.0, 0.5, 1.99, 127.9, 255.5, 3e9, 1e30, np.inf, np.nan]
+)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from nnvm_mlir.errors import CompileError
 MIN_IR_VERSION = 3
 MIN_OPSET = 6
 MAX_OPSET = onnx.defs.onnx_opset_version()
-MAX_DEPTH = 64
-"""How deep graphs may be nested."""
+MAX_DEPTH = 32
+"""How deep graphs may be nested: as deep as protobuf parses them."""
 
 
 def check_model(model: onnx.ModelProto) -> None:

@@ -17,7 +17,12 @@ import numpy as np
 
 from nnvm_mlir.errors import LoadError
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOCTTY", 0)
+)
 _DIGITS_OF_INT64 = 19
 
 
@@ -42,7 +47,11 @@ def open_regular(path: str | Path, flags: int = 0) -> Iterator[int]:
 
 
 def read_external(
-    entries: Mapping[str, str], folder: Path | None, dtype: np.dtype, shape: tuple[int, ...], what: str
+    entries: Mapping[str, str],
+    folder: Path | None,
+    dtype: np.dtype,
+    shape: tuple[int, ...],
+    what: str,
 ) -> np.ndarray:
     """The array that a tensor's `external_data` entries describe, read straight into its own memory.
 

@@ -34,7 +34,6 @@ from nnvm_mlir.frontend.onnx.standard_functions import function_body
 from nnvm_mlir.frontend.onnx.support import check_supported
 from nnvm_mlir.frontend.onnx.tensors import dtype_of, to_array
 from nnvm_mlir.graph import Graph
-import nnvm_mlir.frontend.onnx.converters
 
 log = logging.getLogger(__name__)
 
@@ -95,13 +94,21 @@ class Importer:
         return self.builder.finish({entry.key: entry.value for entry in self.proto.metadata_props})
 
     def run_graph(self, graph: GraphProto, scope: Scope) -> list[Node]:
-        """Converts a graph whose inputs `scope` already holds; returns its outputs."""
-        for tensor in graph.initializer:
-            array = to_array(tensor, self.folder, f"initializer {tensor.name!r}")
-            scope.values[tensor.name] = self.builder.constant(array, tensor.name)
-        return self._run_nodes(graph.node, [value.name for value in graph.output], scope)
+        """Converts a graph whose inputs `scope` already holds; returns its outputs.
 
-    def run_branch(self, graph: GraphProto, outer: Scope, arguments: Sequence[Node] = ()) -> list[Node]:
+        Initializers that nothing reads are not even loaded.
+        """
+        outputs = [value.name for value in graph.output]
+        read = set(outputs).union(*map(captured_names, graph.node))
+        for tensor in graph.initializer:
+            if tensor.name in read:
+                array = to_array(tensor, self.folder, f"initializer {tensor.name!r}")
+                scope.values[tensor.name] = self.builder.constant(array, tensor.name)
+        return self._run_nodes(graph.node, outputs, scope)
+
+    def run_branch(
+        self, graph: GraphProto, outer: Scope, arguments: Sequence[Node] = ()
+    ) -> list[Node]:
         """Imports a branch or a loop body inline.
 
         Raises:
@@ -112,40 +119,55 @@ class Importer:
             raise CompileError(
                 f"graph {graph.name!r} takes {len(graph.input)} inputs, not {len(arguments)}"
             )
-        scope = Scope(outer.opsets, outer=outer, attributes=outer.attributes, call_depth=outer.call_depth)
+        scope = Scope(
+            outer.opsets, outer=outer, attributes=outer.attributes, call_depth=outer.call_depth
+        )
         scope.values.update(zip((value.name for value in graph.input), arguments, strict=True))
         return self.run_graph(graph, scope)
 
     def run_function(
         self,
         function: FunctionProto,
+        call: NodeProto,
         arguments: Sequence[Node | None],
         given: Iterable[AttributeProto],
-        call_depth: int,
-    ) -> list[Node]:
-        """Inlines a function; an argument that is absent stays absent inside."""
-        if call_depth > MAX_CALL_DEPTH:
+        outer: Scope,
+    ) -> list[Node | None]:
+        """Inlines a function; an argument that is absent stays absent inside.
+
+        Args:
+            call: the node that stands for the function; only the outputs that it names are made.
+            arguments: its inputs.
+            given: its attributes, later ones before earlier ones.
+            outer: the scope of the call.
+        """
+        depth = outer.call_depth + 1
+        if depth > MAX_CALL_DEPTH:
             raise CompileError(
-                f"function {function.name!r} is recursive, or calls are nested more than {MAX_CALL_DEPTH} deep"
+                f"function {function.name!r} is recursive,"
+                f" or calls are nested more than {MAX_CALL_DEPTH} deep"
             )
         attributes = {attribute.name: attribute for attribute in function.attribute_proto}
         attributes.update((attribute.name, attribute) for attribute in given)
-        scope = Scope(
-            opset_versions(function.opset_import), attributes=attributes, call_depth=call_depth
-        )
-        padded = [*arguments, *[None] * (len(function.input) - len(arguments))]
-        absent = {name for name, node in zip(function.input, padded, strict=True) if node is None}
-        for name, node in zip(function.input, padded, strict=True):
+        opsets = {**outer.opsets, **opset_versions(function.opset_import)}
+        scope = Scope(opsets, attributes=attributes, call_depth=depth)
+        absent = set(function.input)
+        for name, node in zip(function.input, arguments, strict=False):
             if node is not None:
                 scope.values[name] = node
+                absent.discard(name)
         nodes = [_without_inputs(node, absent) for node in function.node]
-        return self._run_nodes(nodes, list(function.output), scope)
+        outputs = [
+            formal if actual else ""
+            for formal, actual in zip(function.output, call.output, strict=False)
+        ]
+        return self._run_nodes(nodes, outputs, scope)
 
     # ---- nodes ------------------------------------------------------------------------------------------------------
 
     def _run_nodes(
         self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope
-    ) -> list[Node]:
+    ) -> list[Node | None]:
         defined = set(scope.values)
         outer = scope.outer
         while outer is not None:
@@ -161,7 +183,7 @@ class Importer:
                 uses[name] -= 1
                 if uses[name] == 0:
                     scope.values.pop(name, None)
-        return [scope.lookup(name) for name in outputs]
+        return [scope.lookup(name) if name else None for name in outputs]
 
     def _run_node(self, node: NodeProto, scope: Scope) -> None:
         self._converted += 1
@@ -182,31 +204,35 @@ class Importer:
         if len(results) < len(node.output):
             raise CompileError(f"{where} names {len(node.output)} outputs, it has {len(results)}")
         for name, result in zip(node.output, results, strict=False):
-            if name:
+            if name and result is not None:
                 scope.values[name] = result
 
-    def _convert(self, node: NodeProto, domain: str, scope: Scope) -> Sequence[Node]:
+    def _convert(self, node: NodeProto, domain: str, scope: Scope) -> Sequence[Node | None]:
         function = self.functions.get((domain, node.op_type, node.overload))
         if function is not None:
             arguments = [scope.lookup(name) if name else None for name in node.input]
-            return self.run_function(function, arguments, node.attribute, scope.call_depth + 1)
+            return self.run_function(function, node, arguments, node.attribute, scope)
         opset = scope.opsets[domain]
         schema = find_schema(node.op_type, opset, domain)
         if schema is None:
-            raise CompileError(f"{node.op_type} node {node_label(node)!r}: no such operator in opset {opset}")
+            raise CompileError(
+                f"{node.op_type} node {node_label(node)!r}: no such operator in opset {opset}"
+            )
         schema.check_node(node)
         convert = find_converter(node.op_type, opset, domain)
         context = NodeContext(self, scope, node, opset, schema)
         results = convert(context) if convert else self.expand_standard_function(context)
         return [results] if isinstance(results, Node) else results
 
-    def expand_standard_function(self, context: NodeContext) -> Sequence[Node]:
+    def expand_standard_function(self, context: NodeContext) -> Sequence[Node | None]:
         """Converts a node by the function with which the standard defines its operator."""
         body = function_body(context, context.schema)
         if body is None:
             raise context.error("is not supported with these attributes and types")
+        opsets = {**context.scope.opsets, **opset_versions(body.opset_import)}
+        check_supported(body.node, opsets, self.functions)
         given = [*_schema_defaults(context.schema), *context.node.attribute]
-        return self.run_function(body, context.inputs, given, context.scope.call_depth + 1)
+        return self.run_function(body, context.node, context.inputs, given, context.scope)
 
 
 def _schema_defaults(schema: Schema) -> list[AttributeProto]:
@@ -240,10 +266,14 @@ def import_model(
         CompileError: the model is malformed, or has operators that are not supported (the message lists all of them).
     """
     loaded = model if isinstance(model, Model) else load_model(model)
-    importer = Importer(loaded, fold_limit)
-    opsets = opset_versions(loaded.proto.opset_import)
-    check_supported(loaded.proto.graph.node, opsets, importer.functions)
-    return importer.run(shapes or {}, values or {})
+    check_operators(loaded)
+    return Importer(loaded, fold_limit).run(shapes or {}, values or {})
+
+
+def check_operators(model: Model) -> None:
+    """Raises CompileError, which lists them all, if a model has operators that are not supported."""
+    functions = {function_key(function): function for function in model.proto.functions}
+    check_supported(model.proto.graph.node, opset_versions(model.proto.opset_import), functions)
 
 
 def _check_output(declared: onnx.ValueInfoProto, node: Node) -> None:

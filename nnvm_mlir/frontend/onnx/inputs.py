@@ -10,8 +10,8 @@ import onnx
 from nnvm_mlir.builder import GraphBuilder, Node
 from nnvm_mlir.dialects.nnvm.types import TensorType, show
 from nnvm_mlir.errors import CompileError
-from nnvm_mlir.frontend.onnx.registry import NeedsShapes
 from nnvm_mlir.frontend.onnx.tensors import dtype_of
+from nnvm_mlir.frontend.source import NeedsShapes
 
 _ANONYMOUS = ("", "?", "-1")
 """Names of dimensions under which exporters mean "any size", each time another."""
@@ -21,6 +21,15 @@ def model_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
     """What a caller must give: the graph's inputs without those that have an initializer."""
     initialized = {tensor.name for tensor in graph.initializer}
     return [value for value in graph.input if value.name not in initialized]
+
+
+def declared_type(value: onnx.ValueInfoProto) -> TensorType:
+    """The type that a model declares for an input or output, open dimensions unknown.
+
+    Raises:
+        CompileError: it is no tensor.
+    """
+    return _Binding().type_of(value, None)
 
 
 def bind_inputs(
@@ -39,7 +48,9 @@ def bind_inputs(
     names = [value.name for value in inputs]
     for given in (*shapes, *values):
         if given not in names:
-            raise CompileError(f"the model has no input {given!r}; its inputs are {', '.join(map(repr, names))}")
+            raise CompileError(
+                f"the model has no input {given!r}; its inputs are {', '.join(map(repr, names))}"
+            )
     binding = _Binding()
     known = {**shapes, **{name: np.shape(array) for name, array in values.items()}}
     for value in inputs:
@@ -115,7 +126,9 @@ def _fixed_size(dim: onnx.TensorShapeProto.Dimension) -> int | None:
 def _tensor_type(value: onnx.ValueInfoProto) -> onnx.TypeProto.Tensor:
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
-        raise CompileError(f"input {value.name!r} is {kind or 'of no type'}; only tensors are supported")
+        raise CompileError(
+            f"input {value.name!r} is {kind or 'of no type'}; only tensors are supported"
+        )
     return value.type.tensor_type
 
 

@@ -70,7 +70,9 @@ def load_model(source: Source) -> Model:
         path = Path(os.fsdecode(source))
         model = Model(_parse(_read(path), repr(str(path))), path.parent)
     else:
-        raise TypeError(f"expected a path, bytes or an onnx.ModelProto, got {type(source).__name__}")
+        raise TypeError(
+            f"expected a path, bytes or an onnx.ModelProto, got {type(source).__name__}"
+        )
     check_model(model.proto)
     return model
 

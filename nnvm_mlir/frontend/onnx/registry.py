@@ -22,6 +22,7 @@ from nnvm_mlir.errors import CompileError, LoadError
 from nnvm_mlir.frontend.onnx.check import node_label
 from nnvm_mlir.frontend.onnx.schema import Schema, attribute_value
 from nnvm_mlir.frontend.onnx.tensors import dtype_of, to_array
+from nnvm_mlir.frontend.source import NeedsValue
 
 if TYPE_CHECKING:
     from nnvm_mlir.frontend.onnx.importer import Importer, Scope
@@ -75,26 +76,6 @@ def supported_operators() -> list[tuple[str, str]]:
     return sorted(_CONVERTERS)
 
 
-class NeedsInputs(CompileError):
-    """The model can be compiled only when more is known of some inputs.
-
-    Attributes:
-        names: of these inputs.
-    """
-
-    def __init__(self, message: str, names: Sequence[str]) -> None:
-        super().__init__(message)
-        self.names = tuple(names)
-
-
-class NeedsShapes(NeedsInputs):
-    """Some inputs have dimensions that the model leaves open: `import_model(..., shapes={name: shape})` gives them."""
-
-
-class NeedsValue(NeedsInputs):
-    """A shape (or the like) depends on the values of inputs: `import_model(..., values={name: array})` specialises on them."""
-
-
 class NodeContext:
     """One ONNX node during its conversion.
 
@@ -131,6 +112,10 @@ class NodeContext:
             what = f"attribute {name!r} of {self.op_type} node {self.name!r}"
             return to_array(value, self.importer.folder, what)
         return value
+
+    def is_given(self, name: str) -> bool:
+        """Whether the node itself gives the attribute."""
+        return name in self._attributes
 
     def dtype(self, code: int) -> str:
         """The dtype name of an ONNX element type among the attributes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import onnx
@@ -69,7 +69,7 @@ class Schema:
                 raise CompileError(f"{where} lacks the attribute {name!r}")
 
 
-@lru_cache(maxsize=None)
+@cache
 def find_schema(op_type: str, opset: int, domain: str = "") -> Schema | None:
     """The operator's version in force at `opset`, or None where there is no such operator."""
     try:

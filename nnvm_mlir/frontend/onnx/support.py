@@ -17,7 +17,9 @@ _SHOWN_NODES = 10
 Functions = Mapping[tuple[str, str, str], FunctionProto]
 
 
-def check_supported(nodes: Sequence[NodeProto], opsets: Mapping[str, int], functions: Functions) -> None:
+def check_supported(
+    nodes: Sequence[NodeProto], opsets: Mapping[str, int], functions: Functions
+) -> None:
     """Refuses nodes that no converter, function of the model or standard function body can handle.
 
     Nested graphs are listed too when something outside them is unsupported; alone they are judged when they are imported, for a

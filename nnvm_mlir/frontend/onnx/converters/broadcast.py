@@ -5,33 +5,58 @@ from __future__ import annotations
 from functools import reduce
 
 from nnvm_mlir.builder import Node
+from nnvm_mlir.dialects.nnvm.broadcast import (
+    BitwiseAnd,
+    BitwiseOr,
+    BitwiseXor,
+    BroadcastAdd,
+    BroadcastDiv,
+    BroadcastEqual,
+    BroadcastGreater,
+    BroadcastGreaterEqual,
+    BroadcastLeftShift,
+    BroadcastLess,
+    BroadcastLessEqual,
+    BroadcastMax,
+    BroadcastMin,
+    BroadcastMod,
+    BroadcastMul,
+    BroadcastPow,
+    BroadcastRightShift,
+    BroadcastSub,
+    LogicalAnd,
+    LogicalOr,
+    LogicalXor,
+    Prelu,
+    Where,
+)
+from nnvm_mlir.dialects.nnvm.elementwise import DivScalar
 from nnvm_mlir.dialects.nnvm.operator import Operator
-from nnvm_mlir.frontend.onnx.converters import ops
 from nnvm_mlir.frontend.onnx.converters.common import reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
 _BINARY = {
-    "Add": ops.BroadcastAdd,
-    "And": ops.LogicalAnd,
-    "BitwiseAnd": ops.BitwiseAnd,
-    "BitwiseOr": ops.BitwiseOr,
-    "BitwiseXor": ops.BitwiseXor,
-    "Div": ops.BroadcastDiv,
-    "Mul": ops.BroadcastMul,
-    "Or": ops.LogicalOr,
-    "Pow": ops.BroadcastPow,
-    "Sub": ops.BroadcastSub,
-    "Xor": ops.LogicalXor,
+    "Add": BroadcastAdd,
+    "And": LogicalAnd,
+    "BitwiseAnd": BitwiseAnd,
+    "BitwiseOr": BitwiseOr,
+    "BitwiseXor": BitwiseXor,
+    "Div": BroadcastDiv,
+    "Mul": BroadcastMul,
+    "Or": LogicalOr,
+    "Pow": BroadcastPow,
+    "Sub": BroadcastSub,
+    "Xor": LogicalXor,
 }
 _COMPARISONS = {
-    "Equal": ops.BroadcastEqual,
-    "Greater": ops.BroadcastGreater,
-    "GreaterOrEqual": ops.BroadcastGreaterEqual,
-    "Less": ops.BroadcastLess,
-    "LessOrEqual": ops.BroadcastLessEqual,
+    "Equal": BroadcastEqual,
+    "Greater": BroadcastGreater,
+    "GreaterOrEqual": BroadcastGreaterEqual,
+    "Less": BroadcastLess,
+    "LessOrEqual": BroadcastLessEqual,
 }
-_VARIADIC = {"Max": ops.BroadcastMax, "Min": ops.BroadcastMin, "Sum": ops.BroadcastAdd}
-_SHIFTS = {"LEFT": ops.BroadcastLeftShift, "RIGHT": ops.BroadcastRightShift}
+_VARIADIC = {"Max": BroadcastMax, "Min": BroadcastMin, "Sum": BroadcastAdd}
+_SHIFTS = {"LEFT": BroadcastLeftShift, "RIGHT": BroadcastRightShift}
 
 
 @converter(*_BINARY)
@@ -49,7 +74,7 @@ def comparison(ctx: NodeContext) -> Node:
 @converter("Mod")
 def mod(ctx: NodeContext) -> Node:
     """The remainder, of either sign convention."""
-    return ctx.op(ops.BroadcastMod, *ctx.inputs, fmod=ctx.attr("fmod"))
+    return ctx.op(BroadcastMod, *ctx.inputs, fmod=ctx.attr("fmod"))
 
 
 @converter("BitShift")
@@ -70,14 +95,14 @@ def variadic(ctx: NodeContext) -> Node:
 @converter("Mean")
 def mean(ctx: NodeContext) -> Node:
     """The sum over the number of operands."""
-    total = _folded(ctx, ops.BroadcastAdd)
-    return ctx.op(ops.DivScalar, total, scalar=len(ctx.inputs))
+    total = _folded(ctx, BroadcastAdd)
+    return ctx.op(DivScalar, total, scalar=len(ctx.inputs))
 
 
 @converter("Where")
 def where(ctx: NodeContext) -> Node:
     """A choice between two tensors."""
-    return ctx.op(ops.Where, *ctx.inputs)
+    return ctx.op(Where, *ctx.inputs)
 
 
 @converter("PRelu")
@@ -86,14 +111,14 @@ def prelu(ctx: NodeContext) -> Node:
     data, slope = ctx.input(0), ctx.input(1)
     rank = len(data.shape)
     if ctx.opset < 7 and slope.shape != (1,):
-        return ctx.op(ops.PRelu, data, slope, axis=1)
+        return ctx.op(Prelu, data, slope, axis=1)
     wide = [axis for axis, size in enumerate(slope.shape) if size != 1]
     if len(wide) == 1:
         axis = wide[0] + rank - len(slope.shape)
         if axis >= 0 and data.shape[axis] == slope.shape[wide[0]]:
-            return ctx.op(ops.PRelu, data, reshape(ctx, slope, (slope.type.size,)), axis=axis)
-    positive = ctx.op(ops.BroadcastGreater, data, ctx.scalar_like(0, data), out_dtype="bool")
-    return ctx.op(ops.Where, positive, data, ctx.op(ops.BroadcastMul, data, slope))
+            return ctx.op(Prelu, data, reshape(ctx, slope, (slope.type.size,)), axis=axis)
+    positive = ctx.op(BroadcastGreater, data, ctx.scalar_like(0, data), out_dtype="bool")
+    return ctx.op(Where, positive, data, ctx.op(BroadcastMul, data, slope))
 
 
 def _operands(ctx: NodeContext) -> tuple[Node, Node]:
@@ -103,7 +128,9 @@ def _operands(ctx: NodeContext) -> tuple[Node, Node]:
         return lhs, rhs
     if not ctx.attr("broadcast"):
         if lhs.shape != rhs.shape:
-            raise ctx.error(f"shapes {lhs.shape} and {rhs.shape} differ, and 'broadcast' is not set")
+            raise ctx.error(
+                f"shapes {lhs.shape} and {rhs.shape} differ, and 'broadcast' is not set"
+            )
         return lhs, rhs
     axis = ctx.attr("axis")
     if axis is None:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from nnvm_mlir.builder import Node
-from nnvm_mlir.frontend.onnx.converters import ops
+from nnvm_mlir.dialects.nnvm.elementwise import Cast
+from nnvm_mlir.dialects.nnvm.expansion import BroadcastTo
+from nnvm_mlir.dialects.nnvm.transform import Reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext
 
 
@@ -15,12 +17,12 @@ def reshape(ctx: NodeContext, data: Node, shape: Sequence[int]) -> Node:
     """The tensor under another shape of as many elements."""
     if data.shape == tuple(shape):
         return data
-    return ctx.op(ops.Reshape, data, shape=tuple(shape), allow_zero=True)
+    return ctx.op(Reshape, data, shape=tuple(shape), allow_zero=True)
 
 
 def cast(ctx: NodeContext, data: Node, dtype: str) -> Node:
     """The tensor in another dtype."""
-    return data if data.dtype == dtype else ctx.op(ops.Cast, data, dtype=dtype)
+    return data if data.dtype == dtype else ctx.op(Cast, data, dtype=dtype)
 
 
 def broadcast_to(ctx: NodeContext, data: Node, shape: Sequence[int]) -> Node:
@@ -30,7 +32,7 @@ def broadcast_to(ctx: NodeContext, data: Node, shape: Sequence[int]) -> Node:
         return data
     if 0 in target:  # where BroadcastTo would take 0 for "keep"
         return ctx.constant(np.zeros(target), data.dtype)
-    return ctx.op(ops.BroadcastTo, data, shape=target)
+    return ctx.op(BroadcastTo, data, shape=target)
 
 
 def channel_shape(channels: int, rank: int) -> tuple[int, ...]:

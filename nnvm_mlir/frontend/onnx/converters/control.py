@@ -5,7 +5,11 @@ from __future__ import annotations
 import itertools
 
 from nnvm_mlir.builder import Node
-from nnvm_mlir.frontend.onnx.converters import ops
+from nnvm_mlir.dialects.nnvm.broadcast import Where
+from nnvm_mlir.dialects.nnvm.indexing import Take
+from nnvm_mlir.dialects.nnvm.operator import normalize_axis
+from nnvm_mlir.dialects.nnvm.slicing import Concatenate
+from nnvm_mlir.dialects.nnvm.transform import ExpandDims
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
 MAX_TRIPS = 10_000
@@ -26,7 +30,7 @@ def if_(ctx: NodeContext) -> list[Node]:
     if [node.type for node in then_results] != [node.type for node in else_results]:
         ctx.known(condition, "the condition, whose branches differ in type,")
     return [
-        ctx.op(ops.Where, condition, *pair) for pair in zip(then_results, else_results, strict=True)
+        ctx.op(Where, condition, *pair) for pair in zip(then_results, else_results, strict=True)
     ]
 
 
@@ -47,10 +51,55 @@ def loop(ctx: NodeContext) -> list[Node]:
         running = bool(ctx.known(results[0], "the condition of the loop"))
         states = results[1 : 1 + len(states)]
         for collected, node in zip(scanned, results[1 + len(states) :], strict=True):
-            collected.append(ctx.op(ops.ExpandDims, node, axis=0))
+            collected.append(node)
     if any(not collected for collected in scanned):
         raise ctx.error("a loop without trips that collects values is not supported")
     return [
         *states,
-        *(ctx.op(ops.Concatenate, *collected, axis=0) for collected in scanned),
+        *(_stacked(ctx, collected, 0) for collected in scanned),
     ]
+
+
+@converter("Scan", since=9)
+def scan(ctx: NodeContext) -> list[Node]:
+    """Unrolled over the elements of the scanned inputs."""
+    body, count = ctx.attr("body"), ctx.attr("num_scan_inputs")
+    num_states = len(ctx.inputs) - count
+    if count < 1 or num_states < 0 or len(body.output) < num_states:
+        raise ctx.error(f"num_scan_inputs {count} does not fit {len(ctx.inputs)} inputs")
+    num_scanned = len(body.output) - num_states
+    states = [ctx.input(index) for index in range(num_states)]
+    sources = [ctx.input(index) for index in range(num_states, len(ctx.inputs))]
+    axes = ctx.attr("scan_input_axes") or (0,) * count
+    reversed_in = ctx.attr("scan_input_directions") or (0,) * count
+    out_axes = ctx.attr("scan_output_axes") or (0,) * num_scanned
+    reversed_out = ctx.attr("scan_output_directions") or (0,) * num_scanned
+    lengths = {node.shape[axis] for node, axis in zip(sources, axes, strict=True)}
+    if len(lengths) != 1:
+        raise ctx.error(f"the scanned inputs have different lengths {sorted(lengths)}")
+    trips = lengths.pop()
+    if not 1 <= trips <= MAX_TRIPS:
+        raise ctx.error(f"{trips} trips are not supported, expected 1 to {MAX_TRIPS}")
+    scanned: list[list[Node]] = [[] for _ in range(num_scanned)]
+    for trip in range(trips):
+        elements = [
+            ctx.op(Take, node, ctx.constant(trips - 1 - trip if back else trip, "int64"), axis=axis)
+            for node, axis, back in zip(sources, axes, reversed_in, strict=True)
+        ]
+        results = ctx.run_graph(body, *states, *elements)
+        states = results[:num_states]
+        for collected, node in zip(scanned, results[num_states:], strict=True):
+            collected.append(node)
+    return [
+        *states,
+        *(
+            _stacked(ctx, collected[::-1] if back else collected, axis)
+            for collected, axis, back in zip(scanned, out_axes, reversed_out, strict=True)
+        ),
+    ]
+
+
+def _stacked(ctx: NodeContext, nodes: list[Node], axis: int) -> Node:
+    """Tensors of one shape along a new axis."""
+    axis = normalize_axis(axis, len(nodes[0].shape) + 1)
+    return ctx.op(Concatenate, *(ctx.op(ExpandDims, n, axis=axis) for n in nodes), axis=axis)

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnvm_mlir.builder import Node
-from nnvm_mlir.frontend.onnx.converters import ops
+from nnvm_mlir.dialects.nnvm.convolution import (
+    Conv1D,
+    Conv1DTranspose,
+    Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
+)
 from nnvm_mlir.frontend.onnx.converters.windows import (
     Window,
     per_axis,
@@ -16,8 +23,8 @@ from nnvm_mlir.frontend.onnx.converters.windows import (
 )
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
-_CONVOLUTIONS = (ops.Conv1D, ops.Conv2D, ops.Conv3D)
-_TRANSPOSED = (ops.Conv1DTranspose, ops.Conv2DTranspose, ops.Conv3DTranspose)
+_CONVOLUTIONS = (Conv1D, Conv2D, Conv3D)
+_TRANSPOSED = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)
 
 
 @converter("Conv")

@@ -22,9 +22,15 @@ _CONSTANT_FORMS = {
 @converter("Constant")
 def constant(ctx: NodeContext) -> Node:
     """A tensor, a number or a list of numbers."""
-    found = [ctx.constant(value, dtype) for name, dtype in _CONSTANT_FORMS.items() if (value := ctx.attr(name)) is not None]
+    found = [
+        ctx.constant(value, dtype)
+        for name, dtype in _CONSTANT_FORMS.items()
+        if (value := ctx.attr(name)) is not None
+    ]
     if len(found) != 1:
-        raise ctx.error("expected exactly one value, a tensor or numbers (strings and sparse tensors are not supported)")
+        raise ctx.error(
+            "expected exactly one value, a tensor or numbers (strings and sparse tensors are not supported)"
+        )
     return found[0]
 
 
@@ -50,7 +56,9 @@ def make_range(ctx: NodeContext) -> Node:
     dtype = ctx.input(0).dtype
     ctx.require_budget(TensorType((count,), dtype))
     steps = np.arange(count).astype(numpy_dtype(dtype))
-    return ctx.constant(numpy_dtype(dtype).type(start) + steps * numpy_dtype(dtype).type(step), dtype)
+    return ctx.constant(
+        numpy_dtype(dtype).type(start) + steps * numpy_dtype(dtype).type(step), dtype
+    )
 
 
 @converter("EyeLike")

@@ -5,56 +5,103 @@ from __future__ import annotations
 import math
 
 from nnvm_mlir.builder import Node
+from nnvm_mlir.dialects.nnvm.activation import (
+    Celu,
+    Elu,
+    Gelu,
+    HardSigmoid,
+    HardSwish,
+    LeakyRelu,
+    Mish,
+    Relu,
+    Selu,
+    Shrink,
+    Sigmoid,
+    Softplus,
+    Softsign,
+    ThresholdedRelu,
+)
+from nnvm_mlir.dialects.nnvm.broadcast import BroadcastMax, BroadcastMin, BroadcastMul
+from nnvm_mlir.dialects.nnvm.elementwise import (
+    Abs,
+    Acos,
+    Acosh,
+    Asin,
+    Asinh,
+    Atan,
+    Atanh,
+    BitwiseNot,
+    Ceil,
+    Clip,
+    Cos,
+    Cosh,
+    Erf,
+    Exp,
+    Floor,
+    IsInf,
+    IsNan,
+    Log,
+    LogicalNot,
+    MulScalar,
+    Negative,
+    Reciprocal,
+    Round,
+    Sign,
+    Sin,
+    Sinh,
+    Sqrt,
+    Tan,
+    Tanh,
+)
 from nnvm_mlir.dialects.nnvm.types import is_float
-from nnvm_mlir.frontend.onnx.converters import ops
 from nnvm_mlir.frontend.onnx.converters.common import cast, is_scalar
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter, register_direct
 
 for _op_type, _operator in {
-    "Abs": ops.Abs,
-    "Acos": ops.Acos,
-    "Acosh": ops.Acosh,
-    "Asin": ops.Asin,
-    "Asinh": ops.Asinh,
-    "Atan": ops.Atan,
-    "Atanh": ops.Atanh,
-    "BitwiseNot": ops.BitwiseNot,
-    "Ceil": ops.Ceil,
-    "Cos": ops.Cos,
-    "Cosh": ops.Cosh,
-    "Erf": ops.Erf,
-    "Exp": ops.Exp,
-    "Floor": ops.Floor,
-    "HardSwish": ops.HardSwish,
-    "IsNaN": ops.IsNan,
-    "Log": ops.Log,
-    "Mish": ops.Mish,
-    "Neg": ops.Negative,
-    "Not": ops.LogicalNot,
-    "Reciprocal": ops.Reciprocal,
-    "Relu": ops.Relu,
-    "Round": ops.Round,
-    "Sigmoid": ops.Sigmoid,
-    "Sign": ops.Sign,
-    "Sin": ops.Sin,
-    "Sinh": ops.Sinh,
-    "Softplus": ops.Softplus,
-    "Softsign": ops.Softsign,
-    "Sqrt": ops.Sqrt,
-    "Tan": ops.Tan,
-    "Tanh": ops.Tanh,
+    "Abs": Abs,
+    "Acos": Acos,
+    "Acosh": Acosh,
+    "Asin": Asin,
+    "Asinh": Asinh,
+    "Atan": Atan,
+    "Atanh": Atanh,
+    "BitwiseNot": BitwiseNot,
+    "Ceil": Ceil,
+    "Cos": Cos,
+    "Cosh": Cosh,
+    "Erf": Erf,
+    "Exp": Exp,
+    "Floor": Floor,
+    "HardSwish": HardSwish,
+    "IsNaN": IsNan,
+    "Log": Log,
+    "Mish": Mish,
+    "Neg": Negative,
+    "Not": LogicalNot,
+    "Reciprocal": Reciprocal,
+    "Relu": Relu,
+    "Round": Round,
+    "Sigmoid": Sigmoid,
+    "Sign": Sign,
+    "Sin": Sin,
+    "Sinh": Sinh,
+    "Softplus": Softplus,
+    "Softsign": Softsign,
+    "Sqrt": Sqrt,
+    "Tan": Tan,
+    "Tanh": Tanh,
 }.items():
     register_direct(_op_type, _operator)
 
-register_direct("Celu", ops.Celu, "alpha")
-register_direct("Elu", ops.Elu, "alpha")
-register_direct("Gelu", ops.Gelu, "approximate")
-register_direct("HardSigmoid", ops.HardSigmoid, "alpha", "beta")
-register_direct("IsInf", ops.IsInf, "detect_negative", "detect_positive")
-register_direct("LeakyRelu", ops.LeakyRelu, "alpha")
-register_direct("Selu", ops.Selu, "alpha", "gamma")
-register_direct("Shrink", ops.Shrink, "lambd", "bias")
-register_direct("ThresholdedRelu", ops.ThresholdedRelu, "alpha")
+register_direct("Celu", Celu, "alpha")
+register_direct("Elu", Elu, "alpha")
+register_direct("Gelu", Gelu, "approximate")
+register_direct("HardSigmoid", HardSigmoid, "alpha", "beta")
+register_direct("IsInf", IsInf, "detect_negative", "detect_positive")
+register_direct("LeakyRelu", LeakyRelu, "alpha")
+register_direct("Selu", Selu, "alpha", "gamma")
+register_direct("Shrink", Shrink, "lambd", "bias")
+register_direct("ThresholdedRelu", ThresholdedRelu, "alpha")
 
 
 @converter("Identity")
@@ -79,14 +126,14 @@ def cast_like(ctx: NodeContext) -> Node:
 def swish(ctx: NodeContext) -> Node:
     """x * sigmoid(alpha * x)."""
     data = ctx.input(0)
-    scaled = ctx.op(ops.MulScalar, data, scalar=ctx.attr("alpha"))
-    return ctx.op(ops.BroadcastMul, data, ctx.op(ops.Sigmoid, scaled))
+    scaled = ctx.op(MulScalar, data, scalar=ctx.attr("alpha"))
+    return ctx.op(BroadcastMul, data, ctx.op(Sigmoid, scaled))
 
 
 @converter("Clip")
 def clip_by_attributes(ctx: NodeContext) -> Node:
     """Bounds are attributes."""
-    return ctx.op(ops.Clip, ctx.input(0), a_min=ctx.attr("min"), a_max=ctx.attr("max"))
+    return ctx.op(Clip, ctx.input(0), a_min=ctx.attr("min"), a_max=ctx.attr("max"))
 
 
 @converter("Clip", since=11)
@@ -95,11 +142,11 @@ def clip(ctx: NodeContext) -> Node:
     data, low, high = ctx.input(0), ctx.optional_input(1), ctx.optional_input(2)
     a_min, a_max = _bound(low, -math.inf), _bound(high, math.inf)
     if a_min is not None and a_max is not None:
-        return ctx.op(ops.Clip, data, a_min=a_min, a_max=a_max)
+        return ctx.op(Clip, data, a_min=a_min, a_max=a_max)
     if low is not None:
-        data = ctx.op(ops.BroadcastMax, data, low)
+        data = ctx.op(BroadcastMax, data, low)
     if high is not None:
-        data = ctx.op(ops.BroadcastMin, data, high)
+        data = ctx.op(BroadcastMin, data, high)
     return data
 
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from nnvm_mlir.builder import Node
+from nnvm_mlir.dialects.nnvm.image import Interpolate
 from nnvm_mlir.dialects.nnvm.operator import normalize_axes, normalize_axis
-from nnvm_mlir.frontend.onnx.converters import ops
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
 
@@ -48,7 +48,7 @@ def resize(ctx: NodeContext) -> Node:
     if ctx.attr("coordinate_transformation_mode") == "tf_crop_and_resize":
         attributes["roi"] = _roi(ctx, rank, axes)
     return ctx.op(
-        ops.Interpolate,
+        Interpolate,
         data,
         size=_spread(data.shape, axes, sizes),
         scales=_spread((1.0,) * rank, axes, scales),
@@ -68,7 +68,7 @@ def _resize_asymmetric(ctx: NodeContext, scales: Sequence[float]) -> Node:
     if len(scales) != len(data.shape):
         raise ctx.error(f"expected {len(data.shape)} scales, got {len(scales)}")
     return ctx.op(
-        ops.Interpolate,
+        Interpolate,
         data,
         size=tuple(_scaled(size, scale) for size, scale in zip(data.shape, scales, strict=True)),
         scales=tuple(scales),

@@ -5,9 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from nnvm_mlir.builder import Node
+from nnvm_mlir.dialects.nnvm.broadcast import Where
+from nnvm_mlir.dialects.nnvm.indexing import (
+    GatherElements,
+    GatherNd,
+    OneHot,
+    ScatterElements,
+    ScatterNd,
+    Take,
+    TopK,
+)
 from nnvm_mlir.dialects.nnvm.operator import normalize_axis
+from nnvm_mlir.dialects.nnvm.slicing import Split
+from nnvm_mlir.dialects.nnvm.transform import Transpose
 from nnvm_mlir.dialects.nnvm.types import is_float
-from nnvm_mlir.frontend.onnx.converters import ops
 from nnvm_mlir.frontend.onnx.converters.common import cast, reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
@@ -18,7 +29,7 @@ def gather(ctx: NodeContext) -> Node:
     data, indices = ctx.input(0), ctx.input(1)
     axis = normalize_axis(ctx.attr("axis"), len(data.shape))
     _check_range(ctx, indices, data.shape[axis])
-    return ctx.op(ops.Take, data, indices, axis=axis)
+    return ctx.op(Take, data, indices, axis=axis)
 
 
 @converter("GatherElements")
@@ -27,7 +38,7 @@ def gather_elements(ctx: NodeContext) -> Node:
     data, indices = ctx.input(0), ctx.input(1)
     axis = normalize_axis(ctx.attr("axis"), len(data.shape))
     _check_range(ctx, indices, data.shape[axis])
-    return ctx.op(ops.GatherElements, data, indices, axis=axis)
+    return ctx.op(GatherElements, data, indices, axis=axis)
 
 
 @converter("GatherND")
@@ -42,8 +53,8 @@ def gather_nd(ctx: NodeContext) -> Node:
         raise ctx.error(f"positions of {indices.shape[-1]} numbers do not fit shape {data.shape}")
     _check_range(ctx, indices, data.shape[batch_dims : batch_dims + indices.shape[-1]])
     if rank > 1:
-        indices = ctx.op(ops.Transpose, indices, axes=(rank - 1, *range(rank - 1)))
-    return ctx.op(ops.GatherNd, data, indices, batch_dims=batch_dims)
+        indices = ctx.op(Transpose, indices, axes=(rank - 1, *range(rank - 1)))
+    return ctx.op(GatherNd, data, indices, batch_dims=batch_dims)
 
 
 @converter("Scatter", "ScatterElements")
@@ -53,7 +64,7 @@ def scatter_elements(ctx: NodeContext) -> Node:
     axis = normalize_axis(ctx.attr("axis"), len(data.shape))
     _check_range(ctx, indices, data.shape[axis])
     reduction = ctx.attr("reduction", "none")
-    return ctx.op(ops.ScatterElements, data, indices, updates, axis=axis, reduction=reduction)
+    return ctx.op(ScatterElements, data, indices, updates, axis=axis, reduction=reduction)
 
 
 @converter("ScatterND")
@@ -62,7 +73,7 @@ def scatter_nd(ctx: NodeContext) -> Node:
     data, indices, updates = (ctx.input(index) for index in range(3))
     if indices.shape and indices.shape[-1] <= len(data.shape):
         _check_range(ctx, indices, data.shape[: indices.shape[-1]])
-    return ctx.op(ops.ScatterNd, data, indices, updates, reduction=ctx.attr("reduction", "none"))
+    return ctx.op(ScatterNd, data, indices, updates, reduction=ctx.attr("reduction", "none"))
 
 
 @converter("OneHot")
@@ -79,11 +90,11 @@ def one_hot(ctx: NodeContext) -> Node:
         off, on = values.constant
         if float(off) == off and float(on) == on:
             return ctx.op(
-                ops.OneHot, indices, on_value=on, off_value=off, dtype=values.dtype, **attributes
+                OneHot, indices, on_value=on, off_value=off, dtype=values.dtype, **attributes
             )
-    off_node, on_node = ctx.op(ops.Split, values, indices_or_sections=2, axis=0)
-    hit = ctx.op(ops.OneHot, indices, dtype="bool", **attributes)
-    return ctx.op(ops.Where, hit, on_node, off_node)
+    off_node, on_node = ctx.op(Split, values, indices_or_sections=2, axis=0)
+    hit = ctx.op(OneHot, indices, dtype="bool", **attributes)
+    return ctx.op(Where, hit, on_node, off_node)
 
 
 @converter("TopK")
@@ -91,7 +102,7 @@ def top_k(ctx: NodeContext) -> list[Node]:
     """`k` is an attribute up to opset 9, then an input."""
     k = ctx.attr("k") if ctx.opset < 10 else ctx.scalar_input(1)
     return ctx.op(
-        ops.TopK,
+        TopK,
         ctx.input(0),
         k=k,
         axis=ctx.attr("axis"),
@@ -116,7 +127,7 @@ def compress(ctx: NodeContext) -> Node:
     axis = normalize_axis(axis, len(data.shape))
     chosen = ctx.constant(np.flatnonzero(condition), "int64")
     _check_range(ctx, chosen, data.shape[axis])
-    return ctx.op(ops.Take, data, chosen, axis=axis)
+    return ctx.op(Take, data, chosen, axis=axis)
 
 
 def _check_range(ctx: NodeContext, indices: Node, size: int | tuple[int, ...]) -> None:

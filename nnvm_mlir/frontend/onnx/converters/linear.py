@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from nnvm_mlir.builder import Node
-from nnvm_mlir.frontend.onnx.converters import ops
+from nnvm_mlir.dialects.nnvm.broadcast import BroadcastAdd
+from nnvm_mlir.dialects.nnvm.elementwise import MulScalar
+from nnvm_mlir.dialects.nnvm.linear import BatchMatmul, Dense, Matmul
+from nnvm_mlir.dialects.nnvm.transform import Transpose
 from nnvm_mlir.frontend.onnx.converters.common import is_scalar, reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
@@ -13,8 +16,8 @@ def matmul(ctx: NodeContext) -> Node:
     """numpy.matmul; a single matrix on the right takes the simpler operator."""
     lhs, rhs = ctx.input(0), ctx.input(1)
     if len(lhs.shape) >= 2 and len(rhs.shape) == 2:
-        return ctx.op(ops.Matmul, lhs, rhs)
-    return ctx.op(ops.BatchMatmul, lhs, rhs)
+        return ctx.op(Matmul, lhs, rhs)
+    return ctx.op(BatchMatmul, lhs, rhs)
 
 
 @converter("Gemm")
@@ -28,23 +31,21 @@ def gemm(ctx: NodeContext) -> Node:
     if addend is not None and beta == 0:
         addend = None
     if addend is not None and beta != 1:
-        addend = ctx.op(ops.MulScalar, addend, scalar=beta)
+        addend = ctx.op(MulScalar, addend, scalar=beta)
     if not transpose_a and (transpose_b or rhs.constant is not None):
-        weight = rhs if transpose_b else ctx.op(ops.Transpose, rhs, axes=(1, 0))
+        weight = rhs if transpose_b else ctx.op(Transpose, rhs, axes=(1, 0))
         units = weight.shape[0]
         if alpha == 1 and addend is not None and _is_bias(addend, units):
             bias = reshape(ctx, addend, (units,))
-            return ctx.op(ops.Dense, lhs, weight, bias, units=units)
-        product = ctx.op(ops.Dense, lhs, weight, units=units, use_bias=False)
+            return ctx.op(Dense, lhs, weight, bias, units=units)
+        product = ctx.op(Dense, lhs, weight, units=units, use_bias=False)
     else:
-        product = ctx.op(
-            ops.Matmul, lhs, rhs, transpose_a=transpose_a, transpose_b=transpose_b
-        )
+        product = ctx.op(Matmul, lhs, rhs, transpose_a=transpose_a, transpose_b=transpose_b)
     if alpha != 1:
-        product = ctx.op(ops.MulScalar, product, scalar=alpha)
+        product = ctx.op(MulScalar, product, scalar=alpha)
     if addend is None or _is_zero(addend):
         return product
-    total = ctx.op(ops.BroadcastAdd, product, addend)
+    total = ctx.op(BroadcastAdd, product, addend)
     if total.shape != product.shape:
         raise ctx.error(f"C of shape {addend.shape} does not broadcast to {product.shape}")
     return total

@@ -5,15 +5,33 @@ from __future__ import annotations
 import math
 
 from nnvm_mlir.builder import Node
+from nnvm_mlir.dialects.nnvm.broadcast import (
+    BroadcastAdd,
+    BroadcastDiv,
+    BroadcastEqual,
+    BroadcastMul,
+    BroadcastSub,
+    Where,
+)
+from nnvm_mlir.dialects.nnvm.elementwise import Abs, MulScalar, Sqrt
+from nnvm_mlir.dialects.nnvm.indexing import OneHot
+from nnvm_mlir.dialects.nnvm.normalization import (
+    BatchNorm,
+    InstanceNorm,
+    LayerNorm,
+    LogSoftmax,
+    Lrn,
+    Softmax,
+)
 from nnvm_mlir.dialects.nnvm.operator import normalize_axis
-from nnvm_mlir.frontend.onnx.converters import ops
+from nnvm_mlir.dialects.nnvm.reduction import Argmax, Mean, Sum
 from nnvm_mlir.frontend.onnx.converters.common import cast, channel_shape, reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter, register_direct
 
-register_direct("InstanceNormalization", ops.InstanceNorm, "epsilon")
-register_direct("LRN", ops.Lrn, "size", "alpha", "beta", "bias")
+register_direct("InstanceNormalization", InstanceNorm, "epsilon")
+register_direct("LRN", Lrn, "size", "alpha", "beta", "bias")
 
-_SOFTMAX = {"Softmax": ops.Softmax, "LogSoftmax": ops.LogSoftmax}
+_SOFTMAX = {"Softmax": Softmax, "LogSoftmax": LogSoftmax}
 
 
 @converter(*_SOFTMAX)
@@ -60,10 +78,10 @@ def batch_norm(ctx: NodeContext) -> list[Node]:
             raise ctx.error("training mode (is_test=0) is not supported before opset 14")
         return [_normalize(ctx, data, gamma, beta, mean, variance)]
     axes = tuple(axis for axis in range(len(data.shape)) if axis != 1)
-    batch_mean = ctx.op(ops.Mean, data, axis=axes)
+    batch_mean = ctx.op(Mean, data, axis=axes)
     wide_mean = reshape(ctx, batch_mean, channel_shape(data.shape[1], len(data.shape)))
-    centred = ctx.op(ops.BroadcastSub, data, wide_mean)
-    batch_variance = ctx.op(ops.Mean, ctx.op(ops.BroadcastMul, centred, centred), axis=axes)
+    centred = ctx.op(BroadcastSub, data, wide_mean)
+    batch_variance = ctx.op(Mean, ctx.op(BroadcastMul, centred, centred), axis=axes)
     return [
         _normalize(ctx, data, gamma, beta, batch_mean, batch_variance),
         _running(ctx, mean, batch_mean),
@@ -77,7 +95,7 @@ def layer_norm(ctx: NodeContext) -> list[Node]:
     if ctx.wants_output(1) or ctx.wants_output(2):
         return ctx.expand_standard_function()
     operands = [node for node in ctx.inputs if node is not None]
-    return [ctx.op(ops.LayerNorm, *operands, axis=ctx.attr("axis"), epsilon=ctx.attr("epsilon"))]
+    return [ctx.op(LayerNorm, *operands, axis=ctx.attr("axis"), epsilon=ctx.attr("epsilon"))]
 
 
 @converter("LpNormalization")
@@ -88,12 +106,12 @@ def lp_norm(ctx: NodeContext) -> Node:
         raise ctx.error(f"attribute 'p' must be 1 or 2, got {ctx.attr('p')}")
     keep = {"axis": (ctx.attr("axis"),), "keepdims": True}
     if ctx.attr("p") == 1:
-        norm = ctx.op(ops.Sum, ctx.op(ops.Abs, data), **keep)
+        norm = ctx.op(Sum, ctx.op(Abs, data), **keep)
     else:
-        norm = ctx.op(ops.Sqrt, ctx.op(ops.Sum, ctx.op(ops.BroadcastMul, data, data), **keep))
+        norm = ctx.op(Sqrt, ctx.op(Sum, ctx.op(BroadcastMul, data, data), **keep))
     zero = ctx.scalar_like(0, data)
-    vanishes = ctx.op(ops.BroadcastEqual, norm, zero, out_dtype="bool")
-    return ctx.op(ops.Where, vanishes, zero, ctx.op(ops.BroadcastDiv, data, norm))
+    vanishes = ctx.op(BroadcastEqual, norm, zero, out_dtype="bool")
+    return ctx.op(Where, vanishes, zero, ctx.op(BroadcastDiv, data, norm))
 
 
 def _as_matrix(data: Node, axis: int) -> tuple[int, int]:
@@ -101,20 +119,20 @@ def _as_matrix(data: Node, axis: int) -> tuple[int, int]:
 
 
 def _hardmax(ctx: NodeContext, data: Node, axis: int) -> Node:
-    greatest = ctx.op(ops.Argmax, data, axis=(axis,), dtype="int64")
-    return ctx.op(ops.OneHot, greatest, depth=data.shape[axis], axis=axis, dtype=data.dtype)
+    greatest = ctx.op(Argmax, data, axis=(axis,), dtype="int64")
+    return ctx.op(OneHot, greatest, depth=data.shape[axis], axis=axis, dtype=data.dtype)
 
 
 def _normalize(
     ctx: NodeContext, data: Node, gamma: Node, beta: Node, mean: Node, variance: Node
 ) -> Node:
     vectors = [cast(ctx, vector, data.dtype) for vector in (gamma, beta, mean, variance)]
-    return ctx.op(ops.BatchNorm, data, *vectors, axis=1, epsilon=ctx.attr("epsilon"))[0]
+    return ctx.op(BatchNorm, data, *vectors, axis=1, epsilon=ctx.attr("epsilon"))[0]
 
 
 def _running(ctx: NodeContext, running: Node, batch: Node) -> Node:
     """running * momentum + batch * (1 - momentum)."""
     momentum = ctx.attr("momentum")
-    old = ctx.op(ops.MulScalar, running, scalar=momentum)
-    new = ctx.op(ops.MulScalar, cast(ctx, batch, running.dtype), scalar=1 - momentum)
-    return ctx.op(ops.BroadcastAdd, old, new)
+    old = ctx.op(MulScalar, running, scalar=momentum)
+    new = ctx.op(MulScalar, cast(ctx, batch, running.dtype), scalar=1 - momentum)
+    return ctx.op(BroadcastAdd, old, new)

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nnvm_mlir.builder import Node
-from nnvm_mlir.frontend.onnx.converters import ops
+from nnvm_mlir.dialects.nnvm.elementwise import Abs, MulScalar, PowScalar
+from nnvm_mlir.dialects.nnvm.pooling import (
+    AvgPool1D,
+    AvgPool2D,
+    AvgPool3D,
+    GlobalAvgPool1D,
+    GlobalAvgPool2D,
+    GlobalAvgPool3D,
+    GlobalMaxPool1D,
+    GlobalMaxPool2D,
+    GlobalMaxPool3D,
+    MaxPool1D,
+    MaxPool1DIndices,
+    MaxPool2D,
+    MaxPool2DIndices,
+    MaxPool3D,
+    MaxPool3DIndices,
+)
+from nnvm_mlir.dialects.nnvm.reduction import Sum
 from nnvm_mlir.frontend.onnx.converters.windows import Window, spatial_rank, window_of
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
-_MAX = (ops.MaxPool1D, ops.MaxPool2D, ops.MaxPool3D)
-_MAX_INDICES = (ops.MaxPool1DIndices, ops.MaxPool2DIndices, ops.MaxPool3DIndices)
-_AVERAGE = (ops.AvgPool1D, ops.AvgPool2D, ops.AvgPool3D)
+_MAX = (MaxPool1D, MaxPool2D, MaxPool3D)
+_MAX_INDICES = (MaxPool1DIndices, MaxPool2DIndices, MaxPool3DIndices)
+_AVERAGE = (AvgPool1D, AvgPool2D, AvgPool3D)
 _GLOBAL = {
-    "GlobalAveragePool": (ops.GlobalAvgPool1D, ops.GlobalAvgPool2D, ops.GlobalAvgPool3D),
-    "GlobalMaxPool": (ops.GlobalMaxPool1D, ops.GlobalMaxPool2D, ops.GlobalMaxPool3D),
+    "GlobalAveragePool": (GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D),
+    "GlobalMaxPool": (GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D),
 }
 
 
@@ -50,12 +69,29 @@ def global_pool(ctx: NodeContext) -> Node:
 @converter("GlobalLpPool")
 def global_lp_pool(ctx: NodeContext) -> Node:
     """The p-norm of every channel."""
-    data = ctx.input(0)
-    axes = tuple(range(2, len(data.shape)))
-    power = ctx.attr("p")
-    powers = ctx.op(ops.PowScalar, ctx.op(ops.Abs, data), scalar=power)
-    total = ctx.op(ops.Sum, powers, axis=axes, keepdims=True)
-    return ctx.op(ops.PowScalar, total, scalar=1 / power)
+    powers = _powers(ctx)
+    total = ctx.op(Sum, powers, axis=tuple(range(2, len(powers.shape))), keepdims=True)
+    return _root(ctx, total)
+
+
+@converter("LpPool")
+def lp_pool(ctx: NodeContext) -> Node:
+    """The p-norm of every window: a mean in which everything counts, times the window's size."""
+    rank = spatial_rank(ctx)
+    window = window_of(ctx, ctx.attr("kernel_shape"))
+    if ctx.attr("ceil_mode", 0):
+        raise ctx.error("ceil_mode is not supported")
+    attributes = _attributes(ctx, window)
+    mean = ctx.op(_AVERAGE[rank - 1], _powers(ctx), count_include_pad=True, **attributes)
+    return _root(ctx, ctx.op(MulScalar, mean, scalar=math.prod(window.kernel)))
+
+
+def _powers(ctx: NodeContext) -> Node:
+    return ctx.op(PowScalar, ctx.op(Abs, ctx.input(0)), scalar=ctx.attr("p"))
+
+
+def _root(ctx: NodeContext, total: Node) -> Node:
+    return ctx.op(PowScalar, total, scalar=1 / ctx.attr("p"))
 
 
 def _attributes(ctx: NodeContext, window: Window) -> dict[str, Any]:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from nnvm_mlir.builder import Node
-from nnvm_mlir.frontend.onnx.converters import ops
-from nnvm_mlir.frontend.onnx.converters.common import cast, channel_shape, reshape
+from nnvm_mlir.dialects.nnvm.broadcast import BroadcastAdd, BroadcastDiv, BroadcastMul, BroadcastSub
+from nnvm_mlir.dialects.nnvm.elementwise import Clip, Round
+from nnvm_mlir.dialects.nnvm.linear import BatchMatmul
+from nnvm_mlir.dialects.nnvm.operator import normalize_axis
+from nnvm_mlir.dialects.nnvm.quantization import DequantizeLinear, QuantizeLinear
+from nnvm_mlir.dialects.nnvm.transform import ExpandDims
+from nnvm_mlir.frontend.onnx.converters.common import broadcast_to, cast, channel_shape, reshape
 from nnvm_mlir.frontend.onnx.converters.convolution import convolve
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
@@ -12,24 +19,31 @@ from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 @converter("QuantizeLinear")
 def quantize_linear(ctx: NodeContext) -> Node:
     """The zero point's dtype is that of the result."""
-    _refuse_blocks(ctx)
     data, scale, zero_point = ctx.input(0), ctx.input(1), ctx.optional_input(2)
     if zero_point is None:
         code = ctx.attr("output_dtype", 0)
         zero_point = ctx.filled(0, scale.shape, ctx.dtype(code) if code else "uint8")
-    return _quantize(ctx, data, scale, zero_point, ctx.attr("axis", 1))
+    if not ctx.attr("block_size", 0):
+        return _quantize(ctx, data, scale, zero_point, ctx.attr("axis", 1))
+    dtype = zero_point.dtype
+    limits = np.iinfo(dtype)
+    steps = ctx.op(Round, ctx.op(BroadcastDiv, data, _of_blocks(ctx, scale, data)))
+    offset = cast(ctx, _of_blocks(ctx, zero_point, data), data.dtype)
+    shifted = ctx.op(BroadcastAdd, steps, offset)
+    return cast(ctx, ctx.op(Clip, shifted, a_min=limits.min, a_max=limits.max), dtype)
 
 
 @converter("DequantizeLinear")
 def dequantize_linear(ctx: NodeContext) -> Node:
     """The scale's dtype is that of the result."""
-    _refuse_blocks(ctx)
     data, scale, zero_point = ctx.input(0), ctx.input(1), ctx.optional_input(2)
     if zero_point is None:
         zero_point = ctx.filled(0, scale.shape, data.dtype)
-    return ctx.op(
-        ops.DequantizeLinear, data, scale, zero_point, axis=_parameter_axis(ctx, data, scale)
-    )
+    if ctx.attr("block_size", 0):
+        shifted = _shifted(ctx, data, _of_blocks(ctx, zero_point, data))
+        wide_scale = _of_blocks(ctx, scale, data)
+        return ctx.op(BroadcastMul, cast(ctx, shifted, scale.dtype), wide_scale)
+    return ctx.op(DequantizeLinear, data, scale, zero_point, axis=_parameter_axis(ctx, data, scale))
 
 
 @converter("MatMulInteger")
@@ -46,10 +60,8 @@ def qlinear_matmul(ctx: NodeContext) -> Node:
     product = cast(ctx, _matmul_integer(ctx, lhs, lhs_zero, rhs, rhs_zero), "float32")
     if len(lhs_scale.shape) == 1 and lhs_scale.type.size > 1:  # one scale for each row
         lhs_scale = reshape(ctx, lhs_scale, (*lhs_scale.shape, 1))
-    both = ctx.op(
-        ops.BroadcastMul, cast(ctx, lhs_scale, "float32"), cast(ctx, rhs_scale, "float32")
-    )
-    real = ctx.op(ops.BroadcastMul, product, both)
+    both = ctx.op(BroadcastMul, cast(ctx, lhs_scale, "float32"), cast(ctx, rhs_scale, "float32"))
+    real = ctx.op(BroadcastMul, product, both)
     return _quantize(ctx, real, cast(ctx, scale, "float32"), zero, 1)
 
 
@@ -74,8 +86,8 @@ def qlinear_conv(ctx: NodeContext) -> Node:
     if weight_scale.type.size > 1:
         channels = channel_shape(weight_scale.type.size, len(data.shape))
         weight_scale = reshape(ctx, weight_scale, channels)
-    both = ctx.op(ops.BroadcastMul, data_scale, weight_scale)
-    real = ctx.op(ops.BroadcastMul, cast(ctx, total, "float32"), both)
+    both = ctx.op(BroadcastMul, data_scale, weight_scale)
+    real = ctx.op(BroadcastMul, cast(ctx, total, "float32"), both)
     return _quantize(ctx, real, scale, zero, 1)
 
 
@@ -84,7 +96,7 @@ def _matmul_integer(
 ) -> Node:
     if lhs_zero is not None and len(lhs_zero.shape) == 1 and lhs_zero.type.size > 1:
         lhs_zero = reshape(ctx, lhs_zero, (*lhs_zero.shape, 1))  # one for each row
-    return ctx.op(ops.BatchMatmul, _shifted(ctx, lhs, lhs_zero), _shifted(ctx, rhs, rhs_zero))
+    return ctx.op(BatchMatmul, _shifted(ctx, lhs, lhs_zero), _shifted(ctx, rhs, rhs_zero))
 
 
 def _shifted(ctx: NodeContext, data: Node, zero_point: Node | None) -> Node:
@@ -92,7 +104,7 @@ def _shifted(ctx: NodeContext, data: Node, zero_point: Node | None) -> Node:
     wide = cast(ctx, data, "int32")
     if zero_point is None:
         return wide
-    return ctx.op(ops.BroadcastSub, wide, cast(ctx, zero_point, "int32"))
+    return ctx.op(BroadcastSub, wide, cast(ctx, zero_point, "int32"))
 
 
 def _per_output(ctx: NodeContext, zero_point: Node | None, weight: Node) -> Node | None:
@@ -105,15 +117,20 @@ def _per_output(ctx: NodeContext, zero_point: Node | None, weight: Node) -> Node
 def _quantize(ctx: NodeContext, data: Node, scale: Node, zero_point: Node, axis: int) -> Node:
     if len(scale.shape) == 1 and scale.type.size == 1:
         scale, zero_point = reshape(ctx, scale, ()), reshape(ctx, zero_point, ())
-    return ctx.op(
-        ops.QuantizeLinear, data, scale, zero_point, axis=axis if scale.shape else 0
-    )
+    return ctx.op(QuantizeLinear, data, scale, zero_point, axis=axis if scale.shape else 0)
 
 
 def _parameter_axis(ctx: NodeContext, data: Node, scale: Node) -> int:
     return ctx.attr("axis", 1) if scale.type.size > 1 else 0
 
 
-def _refuse_blocks(ctx: NodeContext) -> None:
-    if ctx.attr("block_size", 0):
-        raise ctx.error("blocked quantisation (block_size) is not supported")
+def _of_blocks(ctx: NodeContext, parameter: Node, data: Node) -> Node:
+    """A parameter of each block along `axis`, repeated for each of the block's elements."""
+    axis = normalize_axis(ctx.attr("axis", 1), len(data.shape))
+    size = ctx.attr("block_size")
+    blocks = parameter.shape[axis]
+    if blocks * size != data.shape[axis]:
+        raise ctx.error(f"{blocks} blocks of {size} do not make up the size {data.shape[axis]}")
+    apart = ctx.op(ExpandDims, parameter, axis=axis + 1)
+    wide = (*parameter.shape[: axis + 1], size, *parameter.shape[axis + 1 :])
+    return reshape(ctx, broadcast_to(ctx, apart, wide), data.shape)

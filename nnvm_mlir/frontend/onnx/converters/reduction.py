@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from nnvm_mlir.builder import Node
+from nnvm_mlir.dialects.nnvm.broadcast import BroadcastAdd, BroadcastMul, BroadcastSub, Where
+from nnvm_mlir.dialects.nnvm.elementwise import Abs, Exp, IsInf, Log, Sqrt
 from nnvm_mlir.dialects.nnvm.operator import Operator
+from nnvm_mlir.dialects.nnvm.reduction import Argmax, Argmin, Cumsum, Max, Mean, Min, Prod, Sum
 from nnvm_mlir.dialects.nnvm.types import is_float
-from nnvm_mlir.frontend.onnx.converters import ops
 from nnvm_mlir.frontend.onnx.converters.common import cast, reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
 _REDUCTIONS = {
-    "ReduceMax": ops.Max,
-    "ReduceMean": ops.Mean,
-    "ReduceMin": ops.Min,
-    "ReduceProd": ops.Prod,
-    "ReduceSum": ops.Sum,
+    "ReduceMax": Max,
+    "ReduceMean": Mean,
+    "ReduceMin": Min,
+    "ReduceProd": Prod,
+    "ReduceSum": Sum,
 }
-_ARG_REDUCTIONS = {"ArgMax": ops.Argmax, "ArgMin": ops.Argmin}
+_ARG_REDUCTIONS = {"ArgMax": Argmax, "ArgMin": Argmin}
 
 
 @converter(*_REDUCTIONS)
@@ -28,13 +30,13 @@ def reduction(ctx: NodeContext) -> Node:
 @converter("ReduceL1")
 def reduce_l1(ctx: NodeContext) -> Node:
     """The sum of absolute values."""
-    return _reduce(ctx, ops.Sum, ctx.op(ops.Abs, ctx.input(0)))
+    return _reduce(ctx, Sum, ctx.op(Abs, ctx.input(0)))
 
 
 @converter("ReduceL2")
 def reduce_l2(ctx: NodeContext) -> Node:
     """The root of the sum of squares."""
-    return _in_float(ctx, lambda data: ctx.op(ops.Sqrt, _sum_of_squares(ctx, data)))
+    return _in_float(ctx, lambda data: ctx.op(Sqrt, _sum_of_squares(ctx, data)))
 
 
 @converter("ReduceSumSquare")
@@ -46,7 +48,7 @@ def reduce_sum_square(ctx: NodeContext) -> Node:
 @converter("ReduceLogSum")
 def reduce_log_sum(ctx: NodeContext) -> Node:
     """The logarithm of the sum."""
-    return _in_float(ctx, lambda data: ctx.op(ops.Log, _reduce(ctx, ops.Sum, data)))
+    return _in_float(ctx, lambda data: ctx.op(Log, _reduce(ctx, Sum, data)))
 
 
 @converter("ReduceLogSumExp")
@@ -72,7 +74,7 @@ def arg_reduction(ctx: NodeContext) -> Node:
 def cumsum(ctx: NodeContext) -> Node:
     """A running sum."""
     return ctx.op(
-        ops.Cumsum,
+        Cumsum,
         ctx.input(0),
         axis=ctx.scalar_input(1),
         exclusive=ctx.attr("exclusive"),
@@ -98,16 +100,16 @@ def _reduce(
 
 
 def _sum_of_squares(ctx: NodeContext, data: Node) -> Node:
-    return _reduce(ctx, ops.Sum, ctx.op(ops.BroadcastMul, data, data))
+    return _reduce(ctx, Sum, ctx.op(BroadcastMul, data, data))
 
 
 def _log_sum_exp(ctx: NodeContext, data: Node) -> Node:
-    greatest = _reduce(ctx, ops.Max, data, keepdims=True)
+    greatest = _reduce(ctx, Max, data, keepdims=True)
     zero = ctx.scalar_like(0, data)
-    shift = ctx.op(ops.Where, ctx.op(ops.IsInf, greatest), zero, greatest)
-    exponentials = ctx.op(ops.Exp, ctx.op(ops.BroadcastSub, data, shift))
-    total = ctx.op(ops.Log, _reduce(ctx, ops.Sum, exponentials))
-    return ctx.op(ops.BroadcastAdd, total, reshape(ctx, shift, total.shape))
+    shift = ctx.op(Where, ctx.op(IsInf, greatest), zero, greatest)
+    exponentials = ctx.op(Exp, ctx.op(BroadcastSub, data, shift))
+    total = ctx.op(Log, _reduce(ctx, Sum, exponentials))
+    return ctx.op(BroadcastAdd, total, reshape(ctx, shift, total.shape))
 
 
 def _in_float(ctx: NodeContext, compute) -> Node:

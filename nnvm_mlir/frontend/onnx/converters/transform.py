@@ -7,14 +7,29 @@ import math
 import numpy as np
 
 from nnvm_mlir.builder import Node
+from nnvm_mlir.dialects.nnvm.expansion import Pad, Tile
 from nnvm_mlir.dialects.nnvm.operator import normalize_axes, normalize_axis
-from nnvm_mlir.frontend.onnx.converters import ops
+from nnvm_mlir.dialects.nnvm.slicing import Concatenate, ReverseSequence, Split, StridedSlice, Trilu
+from nnvm_mlir.dialects.nnvm.transform import (
+    DepthToSpace,
+    ExpandDims,
+    SpaceToDepth,
+    Squeeze,
+    Transpose,
+)
 from nnvm_mlir.frontend.onnx.converters.common import broadcast_to, reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter, register_direct
 
-register_direct("DepthToSpace", ops.DepthToSpace, block_size="blocksize", mode="mode")
-register_direct("SpaceToDepth", ops.SpaceToDepth, block_size="blocksize")
-register_direct("ReverseSequence", ops.ReverseSequence, "batch_axis", "time_axis")
+register_direct("DepthToSpace", DepthToSpace, block_size="blocksize", mode="mode")
+register_direct("ReverseSequence", ReverseSequence, "batch_axis", "time_axis")
+
+
+@converter("SpaceToDepth")
+def space_to_depth(ctx: NodeContext) -> Node | list[Node]:
+    """The order that the dialect has, or the other one by the standard's function."""
+    if ctx.attr("mode", "DCR") != "DCR":
+        return ctx.expand_standard_function()
+    return ctx.op(SpaceToDepth, ctx.input(0), block_size=ctx.attr("blocksize"))
 
 
 @converter("Reshape")
@@ -26,7 +41,9 @@ def convert_reshape(ctx: NodeContext) -> Node:
         for axis, size in enumerate(wanted):
             if size == 0:
                 if axis >= len(data.shape):
-                    raise ctx.error(f"shape {wanted} keeps dimension {axis}, the data has {len(data.shape)}")
+                    raise ctx.error(
+                        f"shape {wanted} keeps dimension {axis}, the data has {len(data.shape)}"
+                    )
                 wanted[axis] = data.shape[axis]
     if wanted.count(-1) > 1 or any(size < -1 for size in wanted):
         raise ctx.error(f"{wanted} is not a shape")
@@ -56,7 +73,7 @@ def transpose(ctx: NodeContext) -> Node:
     perm = ctx.attr("perm") or tuple(reversed(range(len(data.shape))))
     if perm == tuple(range(len(data.shape))):
         return data
-    return ctx.op(ops.Transpose, data, axes=perm)
+    return ctx.op(Transpose, data, axes=perm)
 
 
 @converter("Squeeze")
@@ -66,7 +83,7 @@ def squeeze(ctx: NodeContext) -> Node:
     axes = ctx.attr_or_input("axes", 1, since=13)
     if not axes and 1 not in data.shape:
         return data
-    return ctx.op(ops.Squeeze, data, axis=axes or ())
+    return ctx.op(Squeeze, data, axis=axes or ())
 
 
 @converter("Unsqueeze")
@@ -75,7 +92,7 @@ def unsqueeze(ctx: NodeContext) -> Node:
     data = ctx.input(0)
     axes = ctx.attr_or_input("axes", 1, since=13) or ()
     for axis in normalize_axes(axes, len(data.shape) + len(axes)):
-        data = ctx.op(ops.ExpandDims, data, axis=axis)
+        data = ctx.op(ExpandDims, data, axis=axis)
     return data
 
 
@@ -86,7 +103,7 @@ def concat(ctx: NodeContext) -> Node:
     if len(tensors) == 1:
         normalize_axis(ctx.attr("axis"), len(tensors[0].shape))
         return tensors[0]
-    return ctx.op(ops.Concatenate, *tensors, axis=ctx.attr("axis"))
+    return ctx.op(Concatenate, *tensors, axis=ctx.attr("axis"))
 
 
 @converter("Split")
@@ -99,7 +116,9 @@ def split(ctx: NodeContext) -> list[Node]:
     if sizes is None:
         parts = ctx.attr("num_outputs") or ctx.num_outputs
         if ctx.opset < 18 and total % parts:
-            raise ctx.error(f"dimension {axis} of size {total} does not split into {parts} equal parts")
+            raise ctx.error(
+                f"dimension {axis} of size {total} does not split into {parts} equal parts"
+            )
         chunk = -(-total // parts)
         sizes = tuple(max(min(chunk, total - chunk * part), 0) for part in range(parts))
     if sum(sizes) != total or min(sizes, default=0) < 0 or len(sizes) != ctx.num_outputs:
@@ -109,7 +128,7 @@ def split(ctx: NodeContext) -> list[Node]:
     if len(sizes) == 1:
         return [data]
     cuts = tuple(int(cut) for cut in np.cumsum(sizes[:-1]))
-    return ctx.op(ops.Split, data, indices_or_sections=cuts, axis=axis)
+    return ctx.op(Split, data, indices_or_sections=cuts, axis=axis)
 
 
 @converter("Slice")
@@ -139,15 +158,13 @@ def _slice_bounds(size: int, start: int, end: int, step: int) -> tuple[int, int,
     return (first, last if last >= 0 else -size - 1, step) if size else (0, 0, 1)
 
 
-def _strided_slice(
-    ctx: NodeContext, data: Node, bounds: dict[int, tuple[int, int, int]]
-) -> Node:
+def _strided_slice(ctx: NodeContext, data: Node, bounds: dict[int, tuple[int, int, int]]) -> Node:
     bounds = {axis: b for axis, b in bounds.items() if b != (0, data.shape[axis], 1)}
     if not bounds:
         return data
     whole = [bounds.get(axis, (0, size, 1)) for axis, size in enumerate(data.shape)]
     begin, end, stride = zip(*whole[: max(bounds) + 1], strict=True)
-    return ctx.op(ops.StridedSlice, data, begin=begin, end=end, stride=stride)
+    return ctx.op(StridedSlice, data, begin=begin, end=end, stride=stride)
 
 
 @converter("Pad")
@@ -170,7 +187,7 @@ def pad(ctx: NodeContext) -> Node:
         return data
     value = ctx.scalar_input(2) if ctx.opset >= 11 else ctx.attr("value")
     mode = ctx.attr("mode")
-    return ctx.op(ops.Pad, data, pad_width=interleaved, pad_value=value or 0.0, mode=mode)
+    return ctx.op(Pad, data, pad_width=interleaved, pad_value=value or 0.0, mode=mode)
 
 
 def _cuts(
@@ -180,7 +197,9 @@ def _cuts(
     for axis, (low, high, size) in enumerate(zip(before, after, data.shape, strict=True)):
         begin, end = max(-low, 0), size - max(-high, 0)
         if begin > end:
-            raise ctx.error(f"pads ({low}, {high}) cut more than the size {size} of dimension {axis}")
+            raise ctx.error(
+                f"pads ({low}, {high}) cut more than the size {size} of dimension {axis}"
+            )
         cuts[axis] = (begin, end, 1)
     return cuts
 
@@ -204,11 +223,11 @@ def tile(ctx: NodeContext) -> Node:
     repeats = ctx.int_list(1) or ()
     if len(repeats) != len(data.shape) or any(count < 0 for count in repeats):
         raise ctx.error(f"repeats {list(repeats)} do not fit shape {data.shape}")
-    return ctx.op(ops.Tile, data, reps=repeats) if repeats else data
+    return ctx.op(Tile, data, reps=repeats) if repeats else data
 
 
 @converter("Trilu")
 def trilu(ctx: NodeContext) -> Node:
     """The upper or lower triangle."""
     k = ctx.scalar_input(1)
-    return ctx.op(ops.Trilu, ctx.input(0), k=0 if k is None else k, upper=ctx.attr("upper"))
+    return ctx.op(Trilu, ctx.input(0), k=0 if k is None else k, upper=ctx.attr("upper"))

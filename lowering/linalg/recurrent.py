@@ -1,0 +1,300 @@
+"""Lowering of recurrent layers.
+
+The inputs of all time steps meet their weights in one contraction. What is left is a sequential
+loop over time that carries the states and its scratch buffers, so that no step allocates: in it the
+recurrent contraction, and the gates as one generic that writes the states in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nnvm_mlir.dialects.nnvm import recurrent as ops
+from nnvm_mlir.dialects.nnvm.operator import Attributes
+from nnvm_mlir.dialects.nnvm.recurrent_activation import Activation
+from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of, to_storage
+from nnvm_mlir.lowering.linalg.elementwise import FUNCTIONS
+from nnvm_mlir.lowering.linalg.linear import contract
+from nnvm_mlir.lowering.linalg.loops import for_loop
+from nnvm_mlir.lowering.linalg.positions import affine_read, index
+from nnvm_mlir.lowering.linalg.registry import lowers
+from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
+from nnvm_mlir.lowering.linalg.slicing import reversed_sequences
+from nnvm_mlir.mlir import arith, ir, linalg, tensor
+
+Gates = dict[str, ir.Value]
+"""Scalars that a cell computes with, by name."""
+
+
+@dataclass
+class Direction:
+    """One direction of a layer: its part of the operands, in the layout of one direction."""
+
+    b: LinalgBuilder
+    a: Attributes
+    dtype: str
+    functions: Sequence[Activation]
+    recurrence: ir.Value  # (G*H, H)
+    bias: ir.Value  # (2*G*H)
+    peephole: ir.Value | None  # (3*H)
+    batch: int
+
+    @property
+    def wide(self) -> str:
+        """The dtype in which states and gates are kept between steps."""
+        return compute_dtype(self.dtype)
+
+    @property
+    def s(self) -> Scalars:
+        """Arithmetic in that dtype."""
+        return Scalars(self.dtype)
+
+    def scratch(self, gates: int) -> ir.Value:
+        """A buffer for some gates of every sequence."""
+        return self.b.empty([self.batch, gates * self.a.hidden_size], self.wide)
+
+    def recur(self, hidden: ir.Value, out: ir.Value, first: int = 0) -> ir.Value:
+        """`hidden` times the recurrence of the gates from `first` on, as many as `out` holds."""
+        h = self.a.hidden_size
+        width = shape_of(out)[1]
+        rows = self.recurrence
+        if width != shape_of(rows)[0]:
+            rows = self.b.slice(rows, [first * h, 0], [width, h], [1, 1])
+        zero = linalg.fill(self.s.const(0), outs=[out])
+        m, n, k = (ir.AffineDimExpr.get(i) for i in range(3))
+        operands = [(hidden, self.wide, [m, k]), (rows, self.dtype, [n, k])]
+        return contract(self.b, operands, zero, self.wide)
+
+    def activated(self, function: Activation, x: ir.Value, clip: bool = True) -> ir.Value:
+        """An activation function on a scalar, which the attribute `clip` bounds first."""
+        s = self.s
+        if clip and self.a.clip is not None:
+            x = s.max(s.min(x, s.const(self.a.clip)), s.const(-self.a.clip))
+        if function.in_scale != 1:
+            x = s.mul(x, s.const(function.in_scale))
+        x = FUNCTIONS[function.operator](s, function.values, x)
+        if function.out_scale != 1:
+            x = s.mul(x, s.const(function.out_scale))
+        return s.add(x, s.const(function.out_offset)) if function.out_offset else x
+
+    def cells(
+        self,
+        sources: dict[str, tuple[ir.Value, str, int]],
+        outs: Sequence[ir.Value],
+        body: Callable[..., Sequence[ir.Value]],
+    ) -> list[ir.Value]:
+        """One generic over all cells (sequence, hidden unit).
+
+        Args:
+            sources: by name a tensor, its dtype, and which gate of it to read. A vector has one
+                value for each hidden unit and gate, the same for all sequences.
+            outs: tensors of one value for each cell, written in place.
+            body: from the scalars of `sources` by name, and those of `outs` as they were, to the
+                scalars of `outs`.
+        """
+        row, unit = ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1)
+        maps = []
+        for value, _, gate in sources.values():
+            column = unit + gate * self.a.hidden_size if gate else unit
+            position = [column] if len(shape_of(value)) == 1 else [row, column]
+            maps.append(ir.AffineMap.get(2, 0, position))
+
+        def stored_body(*stored: ir.Value) -> list[ir.Value]:
+            gates = {
+                name: from_storage(value, dtype)
+                for (name, (_, dtype, _)), value in zip(sources.items(), stored, strict=False)
+            }
+            return list(body(gates, *stored[len(sources) :]))
+
+        return self.b.generic(
+            [value for value, _, _ in sources.values()],
+            maps,
+            outs,
+            [ir.AffineMap.get_identity(2)] * len(outs),
+            ["parallel"] * 2,
+            stored_body,
+        )
+
+
+class Cell:
+    """How one step of a layer is built; `scratch` buffers are carried from step to step."""
+
+    def __init__(self, d: Direction) -> None:
+        self.d = d
+
+    def scratch(self) -> list[ir.Value]:
+        """The buffers that a step needs."""
+        return [self.d.scratch(shape_of(self.d.recurrence)[0] // self.d.a.hidden_size)]
+
+    def step(
+        self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        """The next states and the buffers, from a step's input gates (B, G*H), bias included."""
+        raise NotImplementedError
+
+
+Keep = Callable[[ir.Value, ir.Value], ir.Value]
+"""`keep(new, old)`: the new value of a state in sequences that are not over, else the old one."""
+
+
+class RnnCell(Cell):
+    """See `nnvm.rnn`."""
+
+    def step(  # noqa: D102
+        self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        d = self.d
+        product = d.recur(states[0], scratch[0])
+        sources = {"x": (x, d.wide, 0), "r": (product, d.wide, 0)}
+
+        def body(g: Gates, hidden: ir.Value) -> list[ir.Value]:
+            return [keep(d.activated(d.functions[0], d.s.add(g["x"], g["r"])), hidden)]
+
+        return d.cells(sources, states, body), [product]
+
+
+class LstmCell(Cell):
+    """See `nnvm.lstm`."""
+
+    def step(  # noqa: D102
+        self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        d, s = self.d, self.d.s
+        f, g, h = d.functions
+        product = d.recur(states[0], scratch[0])
+        sources: dict[str, tuple[ir.Value, str, int]] = {}
+        for gate, name in enumerate("iofc"):
+            sources[f"x_{name}"] = (x, d.wide, gate)
+            sources[f"r_{name}"] = (product, d.wide, gate)
+        for gate, name in enumerate("iof"):
+            sources[f"p_{name}"] = (d.peephole, d.dtype, gate)
+
+        def body(v: Gates, hidden: ir.Value, memory: ir.Value) -> list[ir.Value]:
+            def gate(name: str, memory: ir.Value) -> ir.Value:
+                total = s.add(v[f"x_{name}"], v[f"r_{name}"])
+                return d.activated(f, s.add(total, s.mul(v[f"p_{name}"], memory)))
+
+            i = gate("i", memory)
+            forget = s.sub(s.const(1), i) if d.a.input_forget else gate("f", memory)
+            candidate = d.activated(g, s.add(v["x_c"], v["r_c"]))
+            new = s.add(s.mul(forget, memory), s.mul(i, candidate))
+            output = s.mul(gate("o", new), d.activated(h, new, clip=False))
+            return [keep(output, hidden), keep(new, memory)]
+
+        return d.cells(sources, states, body), [product]
+
+
+class GruCell(Cell):
+    """See `nnvm.gru`."""
+
+    def scratch(self) -> list[ir.Value]:  # noqa: D102
+        d = self.d
+        return [d.scratch(3)] if d.a.linear_before_reset else [d.scratch(2), d.scratch(1), d.scratch(1)]
+
+    def step(  # noqa: D102
+        self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        d, s = self.d, self.d.s
+        f, g = d.functions
+        (hidden,) = states
+        product = d.recur(hidden, scratch[0])
+        gates = {
+            f"{source}_{name}": (value, d.wide, gate)
+            for source, value in (("x", x), ("r", product))
+            for gate, name in enumerate("zr")
+        }
+        buffers = [product]
+        gates["x_h"] = (x, d.wide, 2)
+        if d.a.linear_before_reset:
+            gates["r_h"] = (product, d.wide, 2)
+            gates["b_h"] = (d.bias, d.dtype, 5)
+        else:
+            inputs = {name: gates.pop(name) for name in ("x_r", "r_r")}
+            inputs["h"] = (hidden, d.wide, 0)
+            (reset,) = d.cells(
+                inputs,
+                scratch[1:2],
+                lambda v, _: [s.mul(d.activated(f, s.add(v["x_r"], v["r_r"])), v["h"])],
+            )
+            gated = d.recur(reset, scratch[2], first=2)
+            gates["r_h"] = (gated, d.wide, 0)
+            buffers += [reset, gated]
+
+        def body(v: Gates, hidden: ir.Value) -> list[ir.Value]:
+            z = d.activated(f, s.add(v["x_z"], v["r_z"]))
+            recurrent = v["r_h"]
+            if d.a.linear_before_reset:
+                r = d.activated(f, s.add(v["x_r"], v["r_r"]))
+                recurrent = s.mul(r, s.add(recurrent, v["b_h"]))
+            n = d.activated(g, s.add(v["x_h"], recurrent))
+            new = s.add(s.mul(s.sub(s.const(1), z), n), s.mul(z, hidden))
+            return [keep(new, hidden)]
+
+        return d.cells(gates, states, body), buffers
+
+
+_CELLS: dict[type[ops.Recurrent], type[Cell]] = {
+    ops.Lstm: LstmCell,
+    ops.Gru: GruCell,
+    ops.Rnn: RnnCell,
+}
+
+
+@lowers(*_CELLS)
+def recurrent(b: LinalgBuilder, op: ops.Recurrent, *operands: ir.Value) -> list[ir.Value]:
+    """One direction after the other, each writing its part of the results."""
+    a, dtype = op.values, op.result_types[0].dtype
+    y = b.empty(op.result_types[0].shape, dtype)
+    last = [b.empty(t.shape, dtype) for t in op.result_types[1:]]
+    for d in range(op.directions(a)):
+        y, states = _run_direction(b, op, a, d, operands, y)
+        last = [
+            _inserted_state(b, a, d, state, whole, dtype)
+            for state, whole in zip(states, last, strict=True)
+        ]
+    return [y, *last]
+
+
+def _run_direction(
+    b: LinalgBuilder,
+    op: ops.Recurrent,
+    a: Attributes,
+    d: int,
+    operands: Sequence[ir.Value],
+    y: ir.Value,
+) -> tuple[ir.Value, list[ir.Value]]:
+    """`y` with one direction's part written, and the direction's final states."""
+    count = len(op.operand_fields) - 1
+    data, weight, recurrence, bias, *rest = operands[:count]
+    lengths = operands[count] if len(operands) > count else None
+    dtype = op.result_types[0].dtype
+    batch_axis, time_axis = (0, 1) if a.layout else (1, 0)
+    steps, batch = shape_of(data)[time_axis], shape_of(data)[batch_axis]
+    own = [_direction(b, value, 0, d) for value in (weight, recurrence, bias)]
+    peephole = [_direction(b, value, 0, d) for value in rest[len(op.states) :]]
+    states = [_state(b, a, d, value, dtype) for value in rest[: len(op.states)]]
+    backwards = op.is_reverse(a, d)
+    mirrored = backwards and lengths is not None
+    if mirrored:
+        data = reversed_sequences(b, data, lengths, batch_axis, time_axis)
+    functions = op.cell_activations(a)[d]
+    direction = Direction(
+        b, a, dtype, functions, own[1], own[2], peephole[0] if peephole else None, batch
+    )
+    cell = _CELLS[type(op)](direction)
+    inputs = _input_gates(direction, data, own[0], a.layout)
+    scratch = cell.scratch()
+
+    def body(step: ir.Value, y: ir.Value, *carried: ir.Value) -> list[ir.Value]:
+        last = arith.subi(index(steps - 1), step) if backwards and not mirrored else step
+        x = _time_step(inputs, last)
+        old, buffers = carried[: len(states)], carried[len(states) :]
+        new, buffers = cell.step(x, old, buffers, _keep(step, lengths, op))
+        output = _output(direction, new[0], step, lengths, op)
+        return [_written(y, output, last, d, a.layout), *new, *buffers]
+
+    results = for_loop(0, steps, [y, *states, *scratch], body)
+    y, states = results[0], results[1 : 1 + len(states)]
+    ...
+    return y, states
