@@ -20,12 +20,12 @@ def graph_pipeline(opt_level: int) -> list[str]:
         (0, "nnvm-infer-shape"),  # everything below works on known shapes
         (0, "nnvm-infer-type"),
         (0, "nnvm-simplify-inference"),  # batch norm has no kernel of its own
-        (1, "nnvm-cse"),  # frontends repeat themselves
         (0, "nnvm-dce"),  # passes below ask who reads a value
         (3, "nnvm-fold-scale-axis"),  # scales and biases go into convolution weights
         (3, "nnvm-alter-op-layout"),  # the layouts that kernels read fastest
+        (1, "nnvm-cse"),  # frontends repeat themselves, and so do transposes of one value
+        (0, "nnvm-dce"),  # what was replaced would keep its parameters alive
         (2, "nnvm-precompute-prune"),  # weights are transformed once, here
-        (0, "nnvm-dce"),
         (0, "nnvm-fuse" if opt_level >= 1 else "nnvm-fuse{enabled=false}"),
         (0, "nnvm-plan-memory"),
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from math import prod
+from typing import Any
 
 import numpy as np
 from nnvm_mlir.dialects.nnvm.fields import Bool, Int, Ints, Str, attribute, operand, result
@@ -113,7 +115,7 @@ class Convolution(Spatial):
         return size - 1 + extent(a.kernel_size[axis], a.dilation[axis]) - begins[axis] - ends[axis]
 
     @classmethod
-    def weight_shape(cls, a: Attributes, data_channels: int | None) -> Shape:
+    def weight_shape(cls, a: Attributes, data_channels: int | None) -> tuple[int | None, ...]:
         """The weight's shape in the default layout. Raises ValueError as `split` does."""
         return (a.channels, cls.split(a, data_channels), *a.kernel_size)
 
@@ -165,7 +167,7 @@ class Convolution(Spatial):
             (batch, a.channels, *forward),
         ]
         data, weight, out = (
-            agree(what, declared, convert_shape(shape, default, layout))
+            agree(what, declared, default.convert_shape(shape, layout))
             for what, declared, shape, (layout, default) in zip(
                 ("data", "weight", "output"),
                 (ins[0], ins[1], outs[0]),
@@ -221,14 +223,15 @@ class Convolution(Spatial):
         begins, ends = begins_ends(a.padding, rank)
         x = np.pad(x, [(0, 0), (0, 0), *zip(begins, ends, strict=True)])
         batch, groups = len(x), a.groups
-        x = x.reshape(batch, groups, -1, *x.shape[2:])
+        x = x.reshape(batch, groups, x.shape[1] // groups, *x.shape[2:])
         dims = range(3, 3 + rank)
         patches = sliding_windows(x, dims, a.kernel_size, a.strides, a.dilation, counts)
         # (batch, group, channel, out..., kernel...) -> (group, batch, out..., channel, kernel...)
         order = (1, 0, *dims, 2, *range(3 + rank, 3 + 2 * rank))
-        patches = patches.transpose(order).reshape(groups, batch * int(np.prod(counts)), -1)
-        y = patches @ w.reshape(groups, a.channels // groups, -1).transpose(0, 2, 1)
-        y = y.reshape(groups, batch, *counts, -1).transpose(1, 0, 2 + rank, *range(2, 2 + rank))
+        w = w.reshape(groups, a.channels // groups, prod(w.shape[1:]))
+        patches = patches.transpose(order).reshape(groups, batch * prod(counts), w.shape[2])
+        y = (patches @ w.transpose(0, 2, 1)).reshape(groups, batch, *counts, w.shape[1])
+        y = y.transpose(1, 0, 2 + rank, *range(2, 2 + rank))
         return y.reshape(batch, a.channels, *counts)
 
 
@@ -284,7 +287,7 @@ class ConvolutionTranspose(Convolution):
         return steps + 1
 
     @classmethod
-    def weight_shape(cls, a: Attributes, data_channels: int | None) -> Shape:  # noqa: D102
+    def weight_shape(cls, a: Attributes, data_channels: int | None) -> tuple[int | None, ...]:  # noqa: D102
         cls.split(a, data_channels)
         return (data_channels, a.channels // a.groups, *a.kernel_size)
 
@@ -303,18 +306,22 @@ class ConvolutionTranspose(Convolution):
                 begins, lengths, sizes, a.strides, a.kernel_size, a.dilation, strict=True
             )
         ]
-        x = x.reshape(batch, groups, -1, *sizes)
-        w = w.reshape(groups, x.shape[2], -1, *a.kernel_size)
+        x = x.reshape(batch, groups, x.shape[1] // groups, *sizes)
+        w = w.reshape(groups, x.shape[2], a.channels // groups, *a.kernel_size)
         y = np.zeros((batch, groups, w.shape[2], *full), x.dtype)
         for tap in product(*map(range, a.kernel_size)):
-            reached = [
-                slice(k * d, k * d + (size - 1) * stride + 1, stride)
-                for k, d, size, stride in zip(tap, a.dilation, sizes, a.strides, strict=True)
-            ]
-            y[(..., *reached)] += np.einsum("ngc...,gco->ngo...", x, w[(..., *tap)])
+            reached: Any = (..., *map(_strided, tap, a.dilation, a.strides, sizes))
+            at_tap: Any = (..., *tap)
+            y[reached] += np.einsum("ngc...,gco->ngo...", x, w[at_tap])
         y = y.reshape(batch, a.channels, *full)
-        kept = [slice(b, b + length) for b, length in zip(begins, lengths, strict=True)]
-        return y[(..., *kept)]
+        kept: Any = (..., *(slice(b, b + n) for b, n in zip(begins, lengths, strict=True)))
+        return y[kept]
+
+
+def _strided(tap: int, dilation: int, stride: int, size: int) -> slice:
+    """Where a transposed convolution adds the products of `size` data elements and one tap."""
+    first = tap * dilation
+    return slice(first, first + (size - 1) * stride + 1, stride)
 
 
 class Conv1DTranspose(ConvolutionTranspose, name="conv1d_transpose", axes="W"):

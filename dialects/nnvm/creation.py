@@ -129,9 +129,9 @@ class CreationLike(Filled):
     def infer_dtype(  # noqa: D102
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
-        ins, outs = super().infer_dtype(a, ins, outs)
-        cls.require_fits(a, ins[0])
-        return ins, outs
+        refined, results = super().infer_dtype(a, ins, outs)
+        cls.require_fits(a, refined[0])
+        return refined, results
 
     @classmethod
     def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102

@@ -31,7 +31,7 @@ class Unary(SameShape):
 
     fusion = Fusion.ELEMWISE
     kinds: ClassVar[Sequence[str]] = ("float",)
-    formula: ClassVar[Callable[[Attributes, np.ndarray], Any]]
+    formula: ClassVar[Callable[..., Any]]
 
     data = operand()
     output = result()
@@ -63,7 +63,7 @@ class Number(Unary):
 class Rounding(Number):
     """An element-wise function that leaves integers as they are."""
 
-    rounding: ClassVar[Callable[[np.ndarray], Any]]
+    rounding: ClassVar[Callable[..., Any]]
 
     @classmethod
     def formula(cls, a: Attributes, x: np.ndarray) -> Any:  # noqa: D102
@@ -333,16 +333,17 @@ class WithScalar(Number):
     """
 
     scalar = attribute(Float)
-    combine: ClassVar[Callable[[np.ndarray, Any], Any]]
+    combine: ClassVar[Callable[..., Any]]
 
     @classmethod
     def infer_dtype(  # noqa: D102
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
-        ins, outs = super().infer_dtype(a, ins, outs)
-        if ins[0] is not None and not is_float(ins[0]) and not math.isfinite(a.scalar):
-            raise ValueError(f"attribute 'scalar': {a.scalar} has no {ins[0]} value")
-        return ins, outs
+        refined, results = super().infer_dtype(a, ins, outs)
+        dtype = refined[0]
+        if dtype is not None and not is_float(dtype) and not math.isfinite(a.scalar):
+            raise ValueError(f"attribute 'scalar': {a.scalar} has no {dtype} value")
+        return refined, results
 
     @classmethod
     def formula(cls, a: Attributes, x: np.ndarray) -> Any:  # noqa: D102

@@ -21,7 +21,7 @@ from nnvm_mlir.dialects.nnvm.fields import (
 from nnvm_mlir.dialects.nnvm.interpolation import Axis, Taps
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, Operator
-from nnvm_mlir.dialects.nnvm.types import Shape
+from nnvm_mlir.dialects.nnvm.types import Shape, known, show
 from nnvm_mlir.dialects.nnvm.window import agree, check_numbers, parse_layout
 
 
@@ -102,7 +102,8 @@ class ImageResample(Resample):
         dims = cls.dims(a)
         lengths = [shape[dim] for dim in dims]
         result = {}
-        for dim, length, size in zip(dims, lengths, cls.target(a, lengths), strict=True):
+        sizes = known(tuple(cls.target(a, lengths)))
+        for dim, length, size in zip(dims, lengths, sizes, strict=True):
             axis = Axis(length, size, size / length)
             if a.method == "BILINEAR":
                 taps = interpolation.linear(
@@ -208,8 +209,8 @@ class Interpolate(Resample, name="interpolate"):
     @classmethod
     def check(cls, a: Attributes) -> None:  # noqa: D102
         rank = len(a.size)
-        if any(n < 1 for n in a.size):
-            raise ValueError(f"attribute 'size' must be positive, got {a.size}")
+        if any(n < 0 for n in a.size):
+            raise ValueError(f"attribute 'size' must not be negative, got {a.size}")
         if len(a.scales) not in (0, rank) or any(not s > 0 for s in a.scales):
             raise ValueError(
                 f"attribute 'scales' must be {rank} positive numbers or none, got {a.scales}"
@@ -221,17 +222,13 @@ class Interpolate(Resample, name="interpolate"):
             )
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
-        if len(data) != len(a.size):
-            raise ValueError(f"expects data of rank {len(a.size)}, got rank {len(data)}")
-        return a.size
-
-    @classmethod
     def infer_shape(  # noqa: D102
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
-        if ins[0] is not None:
-            cls.result_shapes(a, ins[0])
+        if ins[0] is not None and len(ins[0]) != len(a.size):
+            raise ValueError(f"expects data of rank {len(a.size)}, got rank {len(ins[0])}")
+        if ins[0] is not None and any(n == 0 < m for n, m in zip(ins[0], a.size, strict=True)):
+            raise ValueError(f"data of shape {show(ins[0])} has no elements to fill {a.size} with")
         return list(ins), [agree("output", outs[0], a.size)]
 
     @classmethod
@@ -243,6 +240,8 @@ class Interpolate(Resample, name="interpolate"):
         rank, coordinates = len(shape), a.coordinate_transformation_mode
         result = {}
         for dim, (length, size) in enumerate(zip(shape, a.size, strict=True)):
+            if length == 0:
+                continue
             scale = a.scales[dim] if a.scales else size / length
             roi = (a.roi[dim], a.roi[rank + dim]) if a.roi else (0.0, 1.0)
             axis = Axis(length, size, scale, roi)

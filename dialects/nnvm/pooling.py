@@ -11,7 +11,7 @@ from nnvm_mlir.dialects.nnvm.fields import Bool, Int, Ints, Str, attribute, oper
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.numeric import compute_dtype, divide, lowest
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion
-from nnvm_mlir.dialects.nnvm.types import Shape, is_float, is_unsigned, numpy_dtype
+from nnvm_mlir.dialects.nnvm.types import Shape, is_float, is_unsigned, known, numpy_dtype
 from nnvm_mlir.dialects.nnvm.window import (
     Spatial,
     agree,
@@ -175,20 +175,21 @@ class MaxPoolIndices(Pool):
     @classmethod
     def index_strides(cls, a: Attributes, shape: Sequence[int]) -> dict[str, int]:
         """By how much the index grows along each axis, for a data shape."""
-        layout = Layout.parse(a.layout)
-        sizes = {axis: layout.size_of(axis, shape) for axis in layout.axes}
+        plain = Layout.parse(data_layout(cls.axes))
+        sizes = known(Layout.parse(a.layout).convert_shape(shape, plain))
+        size_of = dict(zip(plain.axes, sizes, strict=True))
         minor_to_major = cls.axes[::-1] if a.storage_order == 0 else cls.axes
         strides, stride = {}, 1
         for axis in (*minor_to_major, "C", "N"):
             strides[axis] = stride
-            stride *= sizes[axis]
+            stride *= size_of[axis]
         return strides
 
     @classmethod
     def evaluate(cls, a: Attributes, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
         layout = Layout.parse(a.layout)
         plain = Layout.parse(data_layout(cls.axes))
-        sizes = layout.convert_shape(data.shape, plain)
+        sizes = known(layout.convert_shape(data.shape, plain))
         strides = cls.index_strides(a, data.shape)
         grid = np.indices(sizes)
         position = sum(strides[axis] * grid[i] for i, axis in enumerate(plain.axes))

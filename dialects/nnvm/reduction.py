@@ -217,10 +217,10 @@ class Cumsum(SameShape, name="cumsum"):
     def infer_shape(  # noqa: D102
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
-        ins, outs = super().infer_shape(a, ins, outs)
-        if ins[0] is not None:
-            normalize_axis(a.axis, len(ins[0]))
-        return ins, outs
+        refined, results = super().infer_shape(a, ins, outs)
+        if refined[0] is not None:
+            normalize_axis(a.axis, len(refined[0]))
+        return refined, results
 
     @classmethod
     def infer_dtype(  # noqa: D102

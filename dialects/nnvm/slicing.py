@@ -47,11 +47,14 @@ class Concatenate(Operator, name="concatenate"):
     ) -> tuple[list[Shape], list[Shape]]:
         if not ins:
             raise ValueError("expects one operand or more, got none")
-        rank = next((len(shape) for shape in (*ins, *outs) if shape is not None), None)
-        if rank is None:
+        shapes = [shape for shape in (*ins, *outs) if shape is not None]
+        if not shapes:
             return list(ins), list(outs)
-        axis = normalize_axis(a.axis, rank)
-        others = unify_shapes([_without(shape, axis) for shape in (*ins, *outs)]) or ()
+        for shape in shapes[1:]:
+            if len(shape) != len(shapes[0]):
+                raise ValueError(f"shapes {show(shapes[0])} and {show(shape)} differ in rank")
+        axis = normalize_axis(a.axis, len(shapes[0]))
+        others = unify_shapes([_without(shape, axis) for shape in shapes]) or ()
         along = [None if shape is None else shape[axis] for shape in ins]
         total = None if outs[0] is None else outs[0][axis]
         unknown = [i for i, size in enumerate(along) if size is None]
@@ -61,8 +64,8 @@ class Concatenate(Operator, name="concatenate"):
             total = output[0]  # type: ignore[index]
         elif len(unknown) == 1 and total is not None:
             along[unknown[0]] = total - known
-        shapes = [(*others[:axis], size, *others[axis + 1 :]) for size in (*along, total)]
-        return shapes[:-1], shapes[-1:]
+        refined = [(*others[:axis], size, *others[axis + 1 :]) for size in (*along, total)]
+        return refined[:-1], refined[-1:]
 
     @classmethod
     def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:  # noqa: D102
@@ -315,6 +318,6 @@ class ReverseSequence(DataTyped, name="reverse_sequence"):
         return output
 
 
-def _without(shape: Shape, axis: int) -> Shape:
+def _without(shape: tuple[int | None, ...], axis: int) -> Shape:
     """A shape with one dimension unknown."""
-    return None if shape is None else (*shape[:axis], None, *shape[axis + 1 :])
+    return (*shape[:axis], None, *shape[axis + 1 :])

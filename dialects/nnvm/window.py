@@ -72,6 +72,8 @@ def check_numbers(what: str, values: Sequence[int], axes: str, least: int) -> No
 
 def relayout(x: np.ndarray, source: Layout, target: Layout) -> np.ndarray:
     """An array brought from one layout into another."""
+    if source == target:
+        return x
     for step in source.conversion(x.shape, target):
         x = x.reshape(step.expanded).transpose(step.permutation).reshape(step.result)
     return x
@@ -155,14 +157,14 @@ def sliding_windows(
     return np.lib.stride_tricks.as_strided(x, [*shape, *kernel], [*step, *taps], writeable=False)
 
 
-def agree(what: str, declared: Shape, expected: Shape) -> Shape:
-    """What is known of a shape from its declaration and from a rule.
+def agree(what: str, declared: Shape, expected: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """What is known of a shape from its declaration and from a rule, which tells at least its rank.
 
     Raises:
         ValueError: they contradict each other.
     """
     try:
-        return unify_shapes([declared, expected])
+        return unify_shapes([declared, expected]) or ()
     except ValueError:
         raise ValueError(
             f"expects {what} of shape {show(expected)}, got {show(declared)}"

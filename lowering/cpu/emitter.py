@@ -340,7 +340,8 @@ def emit_function(
         inputs: number of elements and element type of each argument.
         outputs: the same for each result; they become arguments after the inputs.
         target: what to generate for.
-        body: `body(emitter, input_buffers, output_buffers)` emits everything but the return.
+        body: `body(emitter, input_buffers, output_buffers)` emits everything but the return. The function's constant tables
+            follow its inputs.
 
     Returns:
         The new function, at the place of the old one.
@@ -353,7 +354,8 @@ def emit_function(
     buffers = list(entry.arguments)
     try:
         with original.location, ir.InsertionPoint(entry):
-            body(Emitter(target, entry), buffers[: len(inputs)], buffers[len(inputs) :])
+            tables = _emit_tables(original)
+            body(Emitter(target, entry), buffers[: len(inputs)] + tables, buffers[len(inputs) :])
             func.ReturnOp([])
     except BaseException:
         new.operation.erase()
@@ -365,6 +367,47 @@ def emit_function(
         del new.attributes["sym_visibility"]
     original.operation.erase()
     return new
+
+
+def constant_tables(block: ir.Block) -> list[ir.Operation]:
+    """The constant tensors of a kernel function's body whose elements differ."""
+    return [
+        op.operation
+        for op in block.operations
+        if op.operation.name == "arith.constant"
+        and isinstance(op.operation.attributes["value"], ir.DenseElementsAttr)
+        and not op.operation.attributes["value"].is_splat
+    ]
+
+
+def _emit_tables(original: func.FuncOp) -> list[ir.Value]:
+    """Makes each constant table of `original` a global, and emits flat views of them."""
+    views = []
+    for number, op in enumerate(constant_tables(original.regions[0].blocks[0])):
+        name = f"{ir.StringAttr(original.attributes['sym_name']).value}_table{number}"
+        tensor = op.results[0].type
+        type_ = ir.MemRefType.get(tensor.shape, tensor.element_type)
+        with ir.InsertionPoint(original):
+            memref.GlobalOp(
+                name,
+                ir.TypeAttr.get(type_),
+                sym_visibility="private",
+                initial_value=op.attributes["value"],
+                constant=True,
+                alignment=64,
+            )
+        view = memref.GetGlobalOp(type_, name).result
+        if tensor.rank > 1:
+            flat = ir.MemRefType.get([pymath.prod(tensor.shape)], tensor.element_type)
+            dims = ir.ArrayAttr.get([_index_array(range(tensor.rank))])
+            view = memref.CollapseShapeOp(flat, view, dims).result
+        views.append(view)
+    return views
+
+
+def _index_array(values: Iterable[int]) -> ir.ArrayAttr:
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get([ir.IntegerAttr.get(i64, value) for value in values])
 
 
 def element_type(type_: ir.Type) -> ir.Type:

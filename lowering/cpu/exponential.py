@@ -1,8 +1,8 @@
 """Exponentials, logarithms, powers and hyperbolic functions on float32 lanes.
 
-Coefficients are those of Cephes (S. Moshier, single precision library). Where float32 loses too much
-to cancellation (`powf`, the hyperbolic functions and their inverses, `log2`, `log10`) two cores in
-float64 do the work, and rounding once to float32 is all that is lost.
+Coefficients are those of Cephes (S. Moshier, single precision library). Where float32 loses too
+much to cancellation (`powf`, the hyperbolic functions and their inverses, `log2`, `log10`) two
+cores in float64 do the work, and rounding once to float32 is all that is lost.
 """
 
 from __future__ import annotations
@@ -61,18 +61,19 @@ def _power_of_two(n: Lanes) -> Lanes:
 
 
 def _scale(x: Lanes, n: Lanes) -> Lanes:
-    """x * 2^n in two steps, so that results beyond the normal range come out as infinity or denormals."""
+    """x * 2^n in two steps, so that it can overflow to infinity or become a denormal."""
     half = n >> 1
     return x * _power_of_two(half) * _power_of_two(n - half)
 
 
 def exp(x: Lanes) -> Lanes:
+    """e^x."""
     n, p = _split_exponential(x.clamp(-104.0, 89.0))
     return _scale(p + 1.0, n)
 
 
 def exp2(x: Lanes) -> Lanes:
-    """Cephes `exp2f`."""
+    """2^x; Cephes `exp2f`."""
     x = x.clamp(-151.0, 129.0)
     shifted = x + ROUND_F32
     coefficients = (
@@ -88,7 +89,7 @@ def exp2(x: Lanes) -> Lanes:
 
 
 def expm1(x: Lanes) -> Lanes:
-    """2^n p + (2^n - 1), halved inside so that 2^n stays finite up to the largest result."""
+    """e^x - 1 = 2^n p + (2^n - 1), halved inside: 2^n stays finite up to the largest result."""
     n, p = _split_exponential(x.clamp(-30.0, 89.0))
     half = _power_of_two(n - 1)
     result = fma(half, p, half - 0.5) * 2.0
@@ -96,7 +97,7 @@ def expm1(x: Lanes) -> Lanes:
 
 
 def log(x: Lanes) -> Lanes:
-    """Cephes `logf`, with denormals scaled into the normal range first."""
+    """Natural logarithm; Cephes `logf`, with denormals scaled into the normal range first."""
     tiny = x < 2.0**-126
     scaled = tiny.where(x * 2.0**23, x)
     bits = scaled.bits()
@@ -127,14 +128,14 @@ def log(x: Lanes) -> Lanes:
 def log1p(x: Lanes) -> Lanes:
     """log(1 + x) plus the first-order effect of rounding 1 + x."""
     u = x + 1.0
-    log = log(u)
+    rounded = log(u)
     lost = (x - (u - 1.0)) / u
-    result = (lost.abs() < 1.0).where(log + lost, log)
+    result = (lost.abs() < 1.0).where(rounded + lost, rounded)
     return x.equals(0.0).where(x, result)
 
 
 def _exp2_f64(x: Lanes) -> Lanes:
-    """2^x in float64 with relative error below 1e-12, for what float32 can hold; Taylor's polynomial of exp."""
+    """2^x in float64, relative error below 1e-12, for results that float32 can hold; by Taylor."""
     x = x.clamp(-300.0, 300.0)
     shifted = x + _ROUND_F64
     r = (x - (shifted - _ROUND_F64)) * math.log(2.0)
@@ -154,7 +155,7 @@ def _log_f64(x: Lanes) -> Lanes:
     """
     f64 = ir.F64Type.get()
     bits = x.bits()
-    # The exponent field dropped into the low bits of 2^52 reads as 2^52 + field: no int64 conversion, which AVX2 lacks.
+    # The exponent field in the low bits of 2^52 reads as 2^52 + field: AVX2 cannot convert int64.
     exponent = ((bits >> 52) & 0x7FF | 0x4330000000000000).as_float(f64) - (2.0**52 + 1022.0)
     mantissa = ((bits & 0xFFFFFFFFFFFFF) | 0x3FE0000000000000).as_float(f64)
     low = mantissa < math.sqrt(0.5)
@@ -166,34 +167,40 @@ def _log_f64(x: Lanes) -> Lanes:
 
 
 def scaled_log(scale: float) -> Callable[[Lanes], Lanes]:
+    """The logarithm of float32 lanes times a constant, for other bases."""
     return lambda x: _f32(_log_f64(_f64(x)) * scale)
 
 
 def _odd(x: Lanes, wide: Callable[[Lanes], Lanes]) -> Lanes:
-    """An odd function with f(x) ~ x: computed in float64 on |x|, and x itself where they agree anyway."""
+    """An odd function with f(x) ~ x near 0: there x itself, elsewhere float64 on |x|."""
     magnitude = x.abs()
     return (magnitude < 1.0e-4).where(x, _f32(wide(_f64(magnitude))).copysign(x))
 
 
 def sinh(x: Lanes) -> Lanes:
+    """Hyperbolic sine."""
     return _odd(x, lambda a: (_exp_f64(a) - _exp_f64(-a)) * 0.5)
 
 
 def cosh(x: Lanes) -> Lanes:
+    """Hyperbolic cosine."""
     wide = _f64(x)
     return _f32((_exp_f64(wide) + _exp_f64(-wide)) * 0.5)
 
 
 def asinh(x: Lanes) -> Lanes:
+    """Inverse hyperbolic sine."""
     return _odd(x, lambda a: _log_f64(a + fma(a, a, 1.0).sqrt()))
 
 
 def acosh(x: Lanes) -> Lanes:
+    """Inverse hyperbolic cosine."""
     wide = _f64(x)
     return (x < 1.0).where(_NAN, _f32(_log_f64(wide + fma(wide, wide, -1.0).sqrt())))
 
 
 def atanh(x: Lanes) -> Lanes:
+    """Inverse hyperbolic tangent."""
     return _odd(x, lambda a: _log_f64((1.0 + a) / (1.0 - a)) * 0.5)
 
 

@@ -1,8 +1,9 @@
 """Arithmetic on vectors of lanes, written as arithmetic.
 
-`Lanes` wraps a scalar or vector SSA value so that numerical code reads like the formula it implements; every operator emits
-one `arith` or `math` operation at the current insertion point. Python numbers become constants of the other operand's type.
-No fast-math flag is ever set: rounding, NaN and signed zero behave as written.
+`Lanes` wraps a scalar or vector SSA value so that numerical code reads like the formula it
+implements; every operator emits one `arith` or `math` operation at the current insertion point.
+Python numbers become constants of the other operand's type. No fast-math flag is ever set:
+rounding, NaN and signed zero behave as written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Kernel functions without reductions, as pieces: boxes of the results, each computed point by point.
+"""Kernel functions without reductions as pieces: boxes of the results, computed point by point.
 
-An element-wise function has one piece for each result. Data movement has more: a concatenation has one for each part, a padded
-tensor one for the inside and one for each border. Later pieces overwrite earlier ones where they overlap.
+An element-wise function has one piece for each result. Data movement has more: a concatenation has
+one for each part, a padded tensor one for the inside and one for each border. Later pieces
+overwrite earlier ones where they overlap.
 """
 
 from __future__ import annotations
@@ -85,7 +86,10 @@ def decompose(function: func.FuncOp) -> Decomposition:
 
 @dataclass
 class _Walker:
-    """Follows a result back to what it is made of. `place` is the position in the result over the dimensions of a value."""
+    """Follows a result back to what it is made of.
+
+    `place` is the position in the result over the dimensions of a value.
+    """
 
     pieces: list[Piece] = field(default_factory=list)
     reader: Reader = field(default_factory=Reader)
@@ -154,7 +158,7 @@ class _Walker:
         inside = op.operands[0]
         low = static_values(op, "static_low")
         extents = shape_of(inside.type)
-        # The border, slab by slab: dimensions before d are limited to the inside, those after d span the whole.
+        # The border, slab by slab: dimensions before d span the inside, those after d everything.
         box = [(0, size) for size in shape_of(value.type)]
         for d, (before, extent) in enumerate(zip(low, extents, strict=True)):
             total = box[d][1]

@@ -39,7 +39,7 @@ class Point:
         return self.e.mask(self.active, self.lanes)
 
     def load(self, access: Access) -> ir.Value:
-        """The value of an access. Lanes that are not in use hold 1, or the padding of the access."""
+        """The value of an access. Lanes that are not in use hold 1, or the access's padding."""
         e = self.e
         if access in self.known:
             return self.known[access]
@@ -72,7 +72,7 @@ class Point:
         )
 
     def store(self, value: ir.Value, buffer: ir.Value, form: Form) -> None:
-        """Writes to position `form`, which the last loop must walk over with stride 1 if there are lanes."""
+        """Writes to position `form`; lanes need stride 1 along the last loop."""
         self.e.store(value, buffer, self._position(form), self.mask)
 
     def index(self, loop: int) -> ir.Value:

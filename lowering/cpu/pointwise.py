@@ -1,7 +1,7 @@
-"""Element-wise functions and data movement: one vectorised loop nest for each group of pieces with the same loops.
+"""Element-wise functions and data movement: a vectorised loop nest for pieces with the same loops.
 
-Vectors run along the loop that the results are contiguous along. Operands that are contiguous along another loop are read by
-square tiles (`reorder.py`).
+Vectors run along the loop that the results are contiguous along. Operands that are contiguous along
+another loop are read by square tiles (`reorder.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from nnvm_mlir.lowering.cpu.structured import Access, Argument, Generic
 from nnvm_mlir.mlir import func, ir
 from nnvm_mlir.target import Target
 
-# Starting threads pays from about 10 microseconds of work: that much data moved, a math function counting like this many bytes.
+# Starting threads pays from about 10 microseconds of work: that much data moved, a math function
+# counting like this many bytes.
 PARALLEL_BYTES = 512 * 1024
 _MATH_BYTES = 8
 # Bytes of the widest operand that one task of a one-dimensional parallel loop moves.
@@ -152,7 +153,7 @@ class _NestEmitter:
             loop(0, nest.sizes[0], 1, lambda i: self._rows([i]))
 
     def _flat(self, size: int, worth: bool) -> None:
-        """A single loop; in parallel by tasks of whole vectors, the rest of them after the tasks."""
+        """A single loop; in parallel by tasks of whole vectors, the rest after them."""
         task = _TASK_BYTES * 8 // max(bits_of(p.element) for p in self._nest.pieces)
         tasks = size // task if worth else 0
         if tasks > 1:
@@ -171,7 +172,7 @@ class _NestEmitter:
             self._e.loop(0, sizes[len(outer)], 1, lambda i: self._rows([*outer, i]))
 
     def _tiles(self, outer: list[Index], worth: bool) -> None:
-        """The loops below `outer`, the last two by tiles, with the rows and ends of rows that are left over."""
+        """The loops below `outer`, the last two by tiles; rows and ends of rows are left over."""
         e, lanes = self._e, self._nest.lanes
         *before, height, width = self._nest.sizes
         loop = e.parallel if worth and not outer else e.loop

@@ -1,8 +1,9 @@
-"""Transposition in registers: square tiles for operands that are contiguous along another loop than the result.
+"""Transposition in registers, for operands that are not contiguous along the result's last loop.
 
-Layout changes (NCHW to blocked and back, weights, general permutations), and element-wise functions with a transposed operand. A tile
-of as many rows as a vector has lanes is read along the operand's contiguous loop, transposed by shuffles, and used
-along the result's. What is left over at the edges is for gathers.
+Layout changes (NCHW to blocked and back, weights, general permutations), and element-wise functions
+with a transposed operand. A tile of as many rows as a vector has lanes is read along the operand's
+contiguous loop, transposed by shuffles, and used along the result's. What is left over at the edges
+is for gathers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nnvm_mlir.mlir import ir, vector
 def cross_loop(
     accesses: Sequence[Access], sizes: Sequence[int], lane_loop: int, lanes: int
 ) -> int | None:
-    """The loop that some access walks over with stride 1 where it jumps along the lanes; None if no tile fits.
+    """The loop over which an access that jumps along the lanes has stride 1; None if no tile fits.
 
     Args:
         accesses: what is read.
@@ -37,7 +38,7 @@ def cross_loop(
 
 
 def is_crossed(access: Access) -> bool:
-    """Whether an access is read by tiles: contiguous along the last loop but one, not along the last."""
+    """Whether an access is read by tiles: contiguous along the last loop but one only."""
     if not isinstance(access.source, Argument) or len(access.form.coefficients) < 2:
         return False
     cross, along = access.form.coefficients[-2:]

@@ -1,8 +1,9 @@
-"""Functions of reductions over rows, brought into one form: softmax, normalisations, sums, means, maxima.
+"""Functions of reductions over rows in one form: softmax, normalisations, sums, means, maxima.
 
-All loops of the function are put over one common set: loops over rows, and loops along a row. A `Program` is a sequence of passes
-over each row: every pass but the last computes reductions that depend on the results of earlier ones, the last one writes
-what is as large as the rows. Element-wise parts are trees (`expressions.py`) in the passes that use them.
+All loops of the function are put over one common set: loops over rows, and loops along a row. A
+`Program` is a sequence of passes over each row: every pass but the last computes reductions that
+depend on the results of earlier ones, the last one writes what is as large as the rows.
+Element-wise parts are trees (`expressions.py`) in the passes that use them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nnvm_mlir.lowering.cpu.expressions import (
     rewrite,
     subtrees,
 )
+from nnvm_mlir.lowering.cpu.row_loops import common_sizes, loops_over, reduced
 from nnvm_mlir.lowering.cpu.structured import Argument, Generic, Kernel, Result, producer
 from nnvm_mlir.mlir import ir
 
@@ -38,7 +40,7 @@ class Reduction:
         operation: "arith.addf", "arith.maximumf", ...
         attributes: attributes of that operation.
         term: the region's value that is combined.
-        operands: a tree for each argument of the region; None for those that the term does not need.
+        operands: a tree for each argument of the region; None where the term does not need it.
         init: the accumulator's first value.
         position: of the result in its buffer.
     """
@@ -86,7 +88,8 @@ class Program:
     Attributes:
         kernel: the function.
         sizes: trip count of each loop. Vectors run along the last one.
-        along: for each loop whether it is along the row. If the last one is not, each lane is a row of its own.
+        along: for each loop whether it is along the row. If the last one is not, each lane is a row
+            of its own.
         passes: reductions of each pass.
         outputs: results of the function.
     """
@@ -111,16 +114,16 @@ def build(kernel: Kernel) -> Program:
     """Brings a kernel into this form.
 
     Raises:
-        Unsupported: there is no reduction; reductions run over different loops or do not combine one operation at a time; no
-            loop can be vectorised with unit stride.
+        Unsupported: there is no reduction; reductions run over different loops or do not combine
+            one operation at a time; no loop can be vectorised with unit stride.
     """
     reducing = [g for g in kernel.generics if not g.is_elementwise]
     if not reducing:
         raise Unsupported("no reduction")
-    sizes = _common_sizes([*reducing, *(r.generic for r in kernel.results)])
-    loops = {generic: _loops_over(generic, sizes) for generic in reducing}
-    along = {d for g in reducing for d in _reduced(g, loops[g])}
-    if any(_reduced(g, loops[g]) != along for g in reducing):
+    sizes = common_sizes([*reducing, *(r.generic for r in kernel.results)])
+    loops = {generic: loops_over(generic, sizes) for generic in reducing}
+    along = {d for g in reducing for d in reduced(g, loops[g])}
+    if any(reduced(g, loops[g]) != along for g in reducing):
         raise Unsupported("reductions over different dimensions")
 
     written: dict[Result, Form] = {}
@@ -163,58 +166,6 @@ def replace_node(node: Node, old: Node, new: Node) -> Node:
         return done[part]
 
     return replaced(node)
-
-
-def _common_sizes(generics: Sequence[Generic]) -> list[int]:
-    """Loops into which the loops of all generics over whole rows can be split, outermost first."""
-    total = max(math.prod(generic.sizes) for generic in generics)
-    if total == 0:
-        raise Unsupported("no elements")
-    cuts = {1, total}
-    for generic in generics:
-        if math.prod(generic.sizes) == total:
-            span = 1
-            for d in reversed(_memory_order(generic)):
-                span *= generic.sizes[d]
-                cuts.add(span)
-    ordered = sorted(cuts)
-    sizes = []
-    for below, above in zip(ordered, ordered[1:], strict=False):
-        if above % below:
-            raise Unsupported("loops that do not nest in each other")
-        sizes.append(above // below)
-    return sizes[::-1]
-
-
-def _memory_order(generic: Generic) -> list[int]:
-    """The loops of a generic, outermost first as they walk over its largest operand."""
-    loops = range(len(generic.sizes))
-    forms = [a.form for a in generic.inputs if a is not None] + list(generic.outputs)
-    for form in forms:
-        if all(form.coefficients[d] > 0 for d in loops if generic.sizes[d] > 1):
-            return sorted(loops, key=lambda d: -form.coefficients[d])
-    return list(loops)
-
-
-def _loops_over(generic: Generic, sizes: Sequence[int]) -> tuple[Form, ...]:
-    """The loops of a generic over whole rows as forms over the common loops."""
-    order = _memory_order(generic)
-    strides = [0] * len(order)
-    for d, stride in zip(order, row_major_strides([generic.sizes[d] for d in order]), strict=True):
-        strides[d] = stride
-    forms = delinearize(Form(row_major_strides(sizes)), strides, generic.sizes, sizes)
-    if forms is None:
-        raise Unsupported("reductions over different rows")
-    return forms
-
-
-def _reduced(generic: Generic, loops: Sequence[Form]) -> set[int]:
-    """The common loops that a reduction runs over."""
-    reduced = {d for d, f in enumerate(loops) if generic.reductions[d] for d in f.dims}
-    kept = {d for d, f in enumerate(loops) if not generic.reductions[d] for d in f.dims}
-    if reduced & kept:
-        raise Unsupported("a common loop that is reduced in part")
-    return reduced
 
 
 def _reductions(
@@ -345,7 +296,7 @@ def _arrange(program: Program) -> Program:
 
 
 def _lane_group(program: Program, groups: Sequence[tuple[int, ...]]) -> int:
-    """The group of loops that vectors run along: stride 1 in the outputs and in most of what is read."""
+    """The loops that vectors run along: stride 1 in the outputs and most of what is read."""
 
     def strides(group: tuple[int, ...], forms: Sequence[Form]) -> list[int]:
         return [form.coefficients[group[-1]] for form in forms]

@@ -1,105 +1,21 @@
-"""Reductions over rows and what depends on them: one loop over rows, and in it one vector loop for each pass.
+"""Reductions over rows and what depends on them: softmax, normalisations, sums, means, maxima.
 
-Where vectors run along the row, every lane has a part of it: partial results in several accumulators, joined by a horizontal
-reduction at the end of the pass. Where they run across rows, every lane has a row of its own and there is nothing to join.
+`row_program.py` says what is computed, this file how, `row_emitter.py` emits it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from nnvm_mlir.lowering.cpu.emitter import Emitter, Index, Unsupported, emit_function
-from nnvm_mlir.lowering.cpu.expressions import (
-    Accumulator,
-    Apply,
-    Evaluation,
-    Load,
-    Node,
-    emit_region,
-    leaves,
-    subtrees,
-)
-from nnvm_mlir.lowering.cpu.pointwise import PARALLEL_BYTES, bits_of, math_ops, widest_bits
-from nnvm_mlir.lowering.cpu.points import Point
-from nnvm_mlir.lowering.cpu.row_program import (
-    Output,
-    Program,
-    Reduction,
-    build,
-    reduction_inputs,
-    replace_node,
-)
-from nnvm_mlir.lowering.cpu.structured import Access, Argument, Result, read
-from nnvm_mlir.mlir import func, ir, vector
+from nnvm_mlir.lowering.cpu.combining import OPERATIONS
+from nnvm_mlir.lowering.cpu.emitter import Emitter, Unsupported, emit_function
+from nnvm_mlir.lowering.cpu.expressions import Apply, Load, Node, leaves, subtrees
+from nnvm_mlir.lowering.cpu.pointwise import math_ops, widest_bits
+from nnvm_mlir.lowering.cpu.row_emitter import RowEmitter, Schedule, Stored
+from nnvm_mlir.lowering.cpu.row_program import Output, Program, build, replace_node
+from nnvm_mlir.lowering.cpu.structured import Access, Argument, read
+from nnvm_mlir.mlir import func, ir
 from nnvm_mlir.target import Target
-
-# Chains of dependent operations that hide the latency of one another: fewer where the terms are long themselves.
-_ACCUMULATORS = 4
-_ACCUMULATORS_OF_LONG_TERMS = 2
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A way to combine two values.
-
-    Attributes:
-        kind: the horizontal reduction that does the same.
-        neutral: from the bits of an integer type (0 for floats) to the value that changes nothing.
-    """
-
-    kind: str
-    neutral: Callable[[int], float | int]
-
-
-_OPERATIONS = {
-    "arith.addf": Operation("add", lambda bits: -0.0),
-    "arith.mulf": Operation("mul", lambda bits: 1.0),
-    "arith.maximumf": Operation("maximumf", lambda bits: -math.inf),
-    "arith.minimumf": Operation("minimumf", lambda bits: math.inf),
-    "arith.maxnumf": Operation("maxnumf", lambda bits: -math.inf),
-    "arith.minnumf": Operation("minnumf", lambda bits: math.inf),
-    "arith.addi": Operation("add", lambda bits: 0),
-    "arith.muli": Operation("mul", lambda bits: 1),
-    "arith.maxsi": Operation("maxsi", lambda bits: -(1 << (bits - 1))),
-    "arith.minsi": Operation("minsi", lambda bits: (1 << (bits - 1)) - 1),
-    "arith.maxui": Operation("maxui", lambda bits: 0),
-    "arith.minui": Operation("minui", lambda bits: -1),
-    "arith.andi": Operation("and", lambda bits: -1),
-    "arith.ori": Operation("or", lambda bits: 0),
-    "arith.xori": Operation("xor", lambda bits: 0),
-}
-
-
-@dataclass(frozen=True)
-class Stored:
-    """An expensive value that several passes need: kept in the row of an output until the last pass replaces it.
-
-    Attributes:
-        node: the value.
-        number: index of the pass that computes it.
-        output: where it is kept.
-    """
-
-    node: Node
-    number: int
-    output: Output
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How a program is emitted.
-
-    Attributes:
-        program: the passes.
-        stored: what is computed once and kept, if anything.
-        lanes: length of the vectors.
-    """
-
-    program: Program
-    stored: Stored | None
-    lanes: int
 
 
 def lower(function: func.FuncOp, target: Target) -> func.FuncOp:
@@ -112,7 +28,7 @@ def lower(function: func.FuncOp, target: Target) -> func.FuncOp:
     kernel = schedule.program.kernel
 
     def body(e: Emitter, inputs: list[ir.Value], outputs: list[ir.Value]) -> None:
-        _RowEmitter(e, schedule, inputs, outputs).emit()
+        RowEmitter(e, schedule, inputs, outputs).emit()
 
     return emit_function(function, kernel.arguments, kernel.outputs, target, body)
 
@@ -125,7 +41,7 @@ def choose(program: Program, target: Target) -> Schedule:
     """
     reductions = [r for part in program.passes for r in part]
     for reduction in reductions:
-        if reduction.operation not in _OPERATIONS:
+        if reduction.operation not in OPERATIONS:
             raise Unsupported(f"a reduction by {reduction.operation}")
     nodes = [n for r in reductions for n in r.nodes] + [o.node for o in program.outputs]
     elements = [r.element for r in reductions] + [o.element for o in program.outputs]
@@ -135,311 +51,57 @@ def choose(program: Program, target: Target) -> Schedule:
 
 
 def _keep(program: Program) -> tuple[Program, Stored | None]:
-    """Finds a value with elementary functions that a later pass computes again, and lets that pass read it from an output.
-
-    The output must not be read as an input later: it may be the same buffer as an argument.
-    """
-    full = [o for o in program.outputs if program.fills_rows(o)]
+    """Lets later passes read a value with elementary functions that a pass computes."""
     for number, part in enumerate(program.passes):
-        later = [r for rest in program.passes[number + 1 :] for r in rest]
-        for node in (n for r in part for operand in r.nodes for n in subtrees(operand)):
-            uses = [n for r in later for n in r.nodes] + [o.node for o in program.outputs]
-            if not isinstance(node, Apply) or not program.varies(node) or not math_ops(node):
-                continue
-            element = node.generic.elements[node.result]
-            output = next((o for o in full if o.element == element), None)
-            if output is None or not any(node in subtrees(use) for use in uses):
-                continue
-            buffer = Argument(len(program.kernel.arguments) + output.number)
-            kept = Load(Access(buffer, output.position, element))
-            size = program.kernel.outputs[output.number][0]
-            changed = [replace_node(use, node, kept) for use in uses]
-            arguments = [a for use in changed for a in leaves(use) if a.source != buffer]
-            if any(_could_be(a, program, size) for a in arguments):
-                continue
-
-            def change(reduction: Reduction, node: Node = node, kept: Node = kept) -> Reduction:
-                operands = tuple(
-                    None if o is None else replace_node(o, node, kept) for o in reduction.operands
-                )
-                return replace(reduction, operands=operands)
-
-            passes = tuple(
-                tuple(change(r) for r in rest) if n > number else rest
-                for n, rest in enumerate(program.passes)
-            )
-            outputs = tuple(
-                replace(o, node=replace_node(o.node, node, kept)) for o in program.outputs
-            )
-            changed_program = replace(program, passes=passes, outputs=outputs)
-            return changed_program, Stored(node, number, output)
+        for node in (n for r in part for tree in r.nodes for n in subtrees(tree)):
+            if isinstance(node, Apply) and program.varies(node) and math_ops(node):
+                output = _room(program, number, node)
+                if output is not None:
+                    stored = Stored(node, number, output)
+                    return _read_back(program, stored), stored
     return program, None
 
 
-def _could_be(access: Access, program: Program, size: int) -> bool:
-    """Whether an access reads an argument that an output of `size` elements may share its buffer with."""
-    source = access.source
-    return isinstance(source, Argument) and program.kernel.arguments[source.index][0] == size
+def _room(program: Program, number: int, node: Apply) -> Output | None:
+    """An output that can keep `node` from pass `number` on; None if it is not needed or none can.
+
+    No later pass may read an input of the output's size: it could be the same buffer.
+    """
+    later = [r for part in program.passes[number + 1 :] for r in part]
+    uses = [n for r in later for n in r.nodes] + [o.node for o in program.outputs]
+    if not any(node in subtrees(use) for use in uses):
+        return None
+    element = node.generic.elements[node.result]
+    for output in program.outputs:
+        if output.element != element or not program.fills_rows(output):
+            continue
+        size = program.kernel.outputs[output.number][0]
+        kept = _kept(program, output)
+        read = {a.source for use in uses for a in leaves(replace_node(use, node, kept))}
+        inputs = [s.index for s in read - {kept.access.source} if isinstance(s, Argument)]
+        if not any(program.kernel.arguments[i][0] == size for i in inputs):
+            return output
+    return None
 
 
-class _Values(Evaluation):
-    """Evaluates trees with the results of several reductions, and with subtrees that are known already."""
-
-    def __init__(
-        self, point: Point, accumulators: dict[Result, ir.Value], known: dict[Node, ir.Value]
-    ):
-        super().__init__(point.e, point.lanes, point.load, position=point.index)
-        self._results = accumulators
-        self._known = known
-
-    def value(self, node: Node) -> ir.Value:
-        if node in self._known:
-            return self._known[node]
-        if isinstance(node, Accumulator):
-            return self._results[Result(node.generic, node.index)]
-        return super().value(node)
+def _kept(program: Program, output: Output) -> Load:
+    """Reads what an output holds so far; outputs are numbered after the inputs."""
+    buffer = Argument(len(program.kernel.arguments) + output.number)
+    return Load(Access(buffer, output.position, output.element))
 
 
-class _RowEmitter:
-    """Emits the code of one function."""
+def _read_back(program: Program, stored: Stored) -> Program:
+    """The program with `stored` read from where it is kept in all later passes."""
+    kept = _kept(program, stored.output)
 
-    def __init__(
-        self,
-        e: Emitter,
-        schedule: Schedule,
-        inputs: Sequence[ir.Value],
-        outputs: Sequence[ir.Value],
-    ):
-        self._e = e
-        self._program = schedule.program
-        self._stored = schedule.stored
-        self._lanes = schedule.lanes
-        self._outputs = outputs
-        self._buffers = [*inputs, *outputs]
-        # Whether vectors run along the row (else across rows).
-        self._horizontal = self._program.along[-1]
+    def change(node: Node | None) -> Node | None:
+        return None if node is None else replace_node(node, stored.node, kept)
 
-    def emit(self) -> None:
-        """Emits the loops over rows, over threads if the work is worth it."""
-        self._rows([])
-
-    def _rows(self, outer: list[Index]) -> None:
-        """The loops over rows below `outer`."""
-        e, program = self._e, self._program
-        rows = [d for d, along in enumerate(program.along) if not along]
-        if self._horizontal and len(outer) == len(rows):
-            self._row(outer, None)
-            return
-        size = program.sizes[rows[len(outer)]]
-        worth = not outer and self._work() >= PARALLEL_BYTES
-        loop = e.parallel if worth else e.loop
-        if self._horizontal or len(outer) < len(rows) - 1:
-            loop(0, size, 1, lambda i: self._rows([*outer, i]))
-            return
-        whole = size // self._lanes * self._lanes
-        loop(0, whole, self._lanes, lambda i: self._row([*outer, i], None))
-        if size > whole:
-            self._row([*outer, whole], size - whole)
-
-    def _work(self) -> int:
-        """Bytes that the passes read and write."""
-        program = self._program
-        elements = [r.element for part in program.passes for r in part]
-        elements += [o.element for o in program.outputs if program.fills_rows(o)]
-        return math.prod(program.sizes) * sum(bits_of(element) for element in elements) // 8
-
-    def _row(self, rows: list[Index], active: int | None) -> None:
-        """All passes over one row (or a vector of rows)."""
-        program = self._program
-        results: dict[Result, ir.Value] = {}
-        for number, part in enumerate(program.passes):
-            results.update(self._reduce(rows, active, number, part, results))
-        full = [o for o in program.outputs if program.fills_rows(o)]
-        point = self._row_point(rows, active)
-        values = _Values(point, results, {})
-        for output in program.outputs:
-            if output not in full:
-                value = values.value(output.node)
-                point.store(value, self._outputs[output.number], output.position)
-        if full:
-            known, spread = self._invariant([o.node for o in full], rows, active, results)
-
-            def write(point: Point, slot: list[ir.Value]) -> list[ir.Value]:
-                values = _Values(point, spread, known)
-                computed = [values.value(output.node) for output in full]
-                for output, value in zip(full, computed, strict=True):
-                    point.store(value, self._outputs[output.number], output.position)
-                return []
-
-            self._along(rows, active, [], 1, write)
-
-    def _reduce(
-        self,
-        rows: list[Index],
-        active: int | None,
-        number: int,
-        part: Sequence[Reduction],
-        results: dict[Result, ir.Value],
-    ) -> dict[Result, ir.Value]:
-        """One pass: the values of its reductions for this row."""
-        e = self._e
-        nodes = [node for r in part for node in r.operands if node is not None]
-        known, spread = self._invariant(nodes, rows, active, results)
-        stored = self._stored if self._stored and self._stored.number == number else None
-
-        def combine(point: Point, slot: list[ir.Value]) -> list[ir.Value]:
-            values = _Values(point, spread, known)
-            combined = []
-            for reduction, accumulator in zip(part, slot, strict=True):
-                operands = [None if o is None else values.value(o) for o in reduction.operands]
-                (term,) = emit_region(
-                    e, reduction.result.generic, operands, point.lanes, [reduction.term]
-                )
-                if self._horizontal and point.mask is not None:
-                    neutral = self._neutral(reduction)
-                    term = e.op("arith.select", [point.mask, term, neutral], term.type)
-                combined.append(self._combine(reduction, accumulator, term))
-            if stored is not None:
-                buffer = self._outputs[stored.output.number]
-                point.store(values.value(stored.node), buffer, stored.output.position)
-            return combined
-
-        long_terms = any(math_ops(node) for node in nodes)
-        slots = _ACCUMULATORS_OF_LONG_TERMS if long_terms else _ACCUMULATORS
-        first = [self._neutral(reduction) for reduction in part]
-        final = self._along(rows, active, first, slots, combine)
-        values = _Values(self._row_point(rows, active), results, {})
-        computed = {}
-        for n, reduction in enumerate(part):
-            total = final[0][n]
-            for slot in final[1:]:
-                total = self._combine(reduction, total, slot[n])
-            if self._horizontal:
-                total = self._join(reduction, total)
-            init = values.value(reduction.init)
-            computed[reduction.result] = self._combine(reduction, init, total)
-        return computed
-
-    def _along(
-        self,
-        rows: list[Index],
-        active: int | None,
-        first: list[ir.Value],
-        slots: int,
-        body: Callable[[Point, list[ir.Value]], list[ir.Value]],
-    ) -> list[list[ir.Value]]:
-        """Loops along the row.
-
-        Args:
-            rows: index of each loop over rows.
-            active: lanes in use, where lanes are rows and not all are in use.
-            first: first value of each accumulator.
-            slots: how many independent copies of the accumulators there are.
-            body: `body(point, accumulators)` returns their next values.
-
-        Returns:
-            The values of the accumulators of each slot at the end.
-        """
-        e, program, lanes = self._e, self._program, self._lanes
-        loops = [program.sizes[d] for d, along in enumerate(program.along) if along]
-        outer = rows if self._horizontal else rows[:-1]
-        width = len(first)
-        if not loops:
-            point = Point(e, self._buffers, rows, lanes, active)
-            return [body(point, first)]
-        size, step = loops[-1], lanes if self._horizontal else 1
-        steps = size // step
-        slots = max(1, min(slots, steps)) if first else 1
-
-        def at(inner: list[Index], i: Index, used: int | None) -> Point:
-            where = [*outer, *inner, i] if self._horizontal else [*outer, *inner, i, rows[-1]]
-            return Point(e, self._buffers, where, lanes, used)
-
-        def innermost(inner: list[Index], carried: list[ir.Value]) -> list[ir.Value]:
-            def block(i: Index, *values: ir.Value) -> list[ir.Value]:
-                taken = [list(values[s * width : (s + 1) * width]) for s in range(slots)]
-                return [
-                    v
-                    for s in range(slots)
-                    for v in body(at(inner, e.add(i, s * step), active), taken[s])
-                ]
-
-            blocked = steps // slots * slots
-            carried = e.loop(0, blocked * step, slots * step, block, carried)
-            head, rest = carried[:width], carried[width:]
-
-            def single(i: Index, *values: ir.Value) -> list[ir.Value]:
-                return body(at(inner, i, active), list(values))
-
-            head = e.loop(blocked * step, steps * step, step, single, head)
-            if size > steps * step:
-                head = body(at(inner, steps * step, size - steps * step), head)
-            return [*head, *rest]
-
-        def nest(inner: list[Index], carried: list[ir.Value]) -> list[ir.Value]:
-            if len(inner) == len(loops) - 1:
-                return innermost(inner, carried)
-            return e.loop(
-                0, loops[len(inner)], 1, lambda i, *values: nest([*inner, i], list(values)), carried
-            )
-
-        final = nest([], first * slots)
-        return [final[s * width : (s + 1) * width] for s in range(slots)]
-
-    def _row_point(self, rows: list[Index], active: int | None) -> Point:
-        """The point of a row as a whole: scalars, or vectors across rows."""
-        along = [0] * sum(self._program.along)
-        if self._horizontal:
-            return Point(self._e, self._buffers, [*rows, *along])
-        at = [*rows[:-1], *along, rows[-1]]
-        return Point(self._e, self._buffers, at, self._lanes, active)
-
-    def _invariant(
-        self,
-        nodes: Sequence[Node],
-        rows: list[Index],
-        active: int | None,
-        results: dict[Result, ir.Value],
-    ) -> tuple[dict[Node, ir.Value], dict[Result, ir.Value]]:
-        """What is the same all along the row, as vectors: largest subtrees of `nodes`, and results of reductions."""
-        e = self._e
-        values = _Values(self._row_point(rows, active), results, {})
-        lanes = self._lanes if self._horizontal else None
-        known = {
-            node: e.broadcast(values.value(node), lanes) for node in self._invariant_parts(nodes)
-        }
-        used = {a for node in nodes for a in reduction_inputs(node)}
-        keys = {Result(a.generic, a.index) for a in used}
-        return known, {key: e.broadcast(results[key], lanes) for key in keys}
-
-    def _invariant_parts(self, nodes: Sequence[Node]) -> list[Node]:
-        """The largest subtrees that are the same all along the row and not known already."""
-        parts: list[Node] = []
-        seen: set[Node] = set()
-        pending = list(nodes)
-        while pending:
-            node = pending.pop()
-            if node in seen or isinstance(node, Accumulator):
-                continue
-            seen.add(node)
-            if self._program.varies(node):
-                if isinstance(node, Apply):
-                    pending.extend(o for o in node.operands if o is not None)
-            elif not (isinstance(node, Load) and not isinstance(node.access.source, Argument)):
-                parts.append(node)
-        return parts
-
-    def _neutral(self, reduction: Reduction) -> ir.Value:
-        element = reduction.element
-        bits = element.width if isinstance(element, ir.IntegerType) else 0
-        value = _OPERATIONS[reduction.operation].neutral(bits)
-        return self._e.constant(value, element, self._lanes)
-
-    def _combine(self, reduction: Reduction, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self._e.op(reduction.operation, [a, b], a.type, reduction.attributes)
-
-    def _join(self, reduction: Reduction, value: ir.Value) -> ir.Value:
-        """The lanes of a vector combined in any order."""
-        kind = ir.Attribute.parse(f"#vector.kind<{_OPERATIONS[reduction.operation].kind}>")
-        fast = ir.Attribute.parse("#arith.fastmath<reassoc>")
-        return vector.ReductionOp(reduction.element, kind, value, fastmath=fast).result
+    passes = [
+        part
+        if number <= stored.number
+        else tuple(replace(r, operands=tuple(change(o) for o in r.operands)) for r in part)
+        for number, part in enumerate(program.passes)
+    ]
+    outputs = [replace(o, node=change(o.node)) for o in program.outputs]
+    return replace(program, passes=tuple(passes), outputs=tuple(outputs))

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
-from nnvm_mlir.lowering.cpu.emitter import Unsupported
+from nnvm_mlir.lowering.cpu.emitter import Unsupported, constant_tables
 from nnvm_mlir.mlir import func, ir
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of the kernel function."""
+    """An argument of the kernel function, or one of its `constant_tables`, which are numbered after the arguments."""
 
     index: int
 
@@ -297,6 +297,9 @@ class Reader:
         if op.name == "linalg.fill":
             return self._source(op.operands[0])
         if op.name == "arith.constant":
+            tables = constant_tables(op.block)
+            if op in tables:
+                return Argument(len(op.block.arguments) + tables.index(op))
             return Constant(constant_value(op))
         if op.name == "tensor.empty":
             return Undefined()

@@ -16,7 +16,7 @@ _TRIGONOMETRIC_LIMIT = 1.0e5
 
 
 def _quadrants(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-    """(q, sin r, cos r) with x = q pi/2 + r, |r| <= pi/4 and q an integer in i32 lanes; Cephes `sinf`, `cosf`."""
+    """(q, sin r, cos r) with x = q pi/2 + r, |r| <= pi/4, q in i32 lanes; Cephes `sinf`, `cosf`."""
     shifted = fma(x, 2.0 / pymath.pi, ROUND_F32)
     n = shifted - ROUND_F32
     r = x
@@ -53,6 +53,7 @@ def _periodic(x: Lanes, library: Callable[[ir.Value], ir.Value], near: Lanes) ->
 
 
 def sin(x: Lanes) -> Lanes:
+    """Sine."""
     quadrant, sine, cosine = _quadrants(x)
     even = (quadrant & 1).equals(0)
     result = _negate_if(even.where(sine, cosine), quadrant)
@@ -60,12 +61,14 @@ def sin(x: Lanes) -> Lanes:
 
 
 def cos(x: Lanes) -> Lanes:
+    """Cosine."""
     quadrant, sine, cosine = _quadrants(x)
     even = (quadrant & 1).equals(0)
     return _periodic(x, math.cos, _negate_if(even.where(cosine, sine), quadrant + 1))
 
 
 def tan(x: Lanes) -> Lanes:
+    """Tangent."""
     quadrant, sine, cosine = _quadrants(x)
     even = (quadrant & 1).equals(0)
     result = even.where(sine, -cosine) / even.where(cosine, sine)
@@ -85,6 +88,7 @@ def _arcsine_of_small(x: Lanes, square: Lanes) -> Lanes:
 
 
 def asin(x: Lanes) -> Lanes:
+    """Inverse sine, in [-pi/2, pi/2]."""
     magnitude = x.abs()
     large = magnitude > 0.5
     square = large.where((1.0 - magnitude) * 0.5, magnitude * magnitude)
@@ -93,6 +97,7 @@ def asin(x: Lanes) -> Lanes:
 
 
 def acos(x: Lanes) -> Lanes:
+    """Inverse cosine, in [0, pi]."""
     magnitude = x.abs()
     large = magnitude > 0.5
     square = large.where((1.0 - magnitude) * 0.5, magnitude * magnitude)
@@ -103,7 +108,7 @@ def acos(x: Lanes) -> Lanes:
 
 
 def atan(x: Lanes) -> Lanes:
-    """Cephes `atanf`."""
+    """Inverse tangent; Cephes `atanf`."""
     magnitude = x.abs()
     far, middle = magnitude > 1.0 + pymath.sqrt(2.0), magnitude > pymath.sqrt(2.0) - 1.0
     reduced = middle.where((magnitude - 1.0) / (magnitude + 1.0), magnitude)

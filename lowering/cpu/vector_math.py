@@ -68,7 +68,7 @@ def _erf(x: Lanes) -> Lanes:
 
 
 def _round(x: Lanes) -> Lanes:
-    """To the nearest integer, halves away from zero: adds the greatest float below 1/2 and truncates."""
+    """To the nearest integer, halves away from zero: adds just less than 1/2 and truncates."""
     return (x + x.constant(0.5 - 2.0**-25).copysign(x)).trunc()
 
 
@@ -105,8 +105,9 @@ def expand(e: Emitter, name: str, operands: Sequence[ir.Value]) -> ir.Value:
     Args:
         e: the emitter of the kernel.
         name: name of the operation, such as "math.exp".
-        operands: of one type. float32 is expanded here; float16 and bfloat16 are computed in float32; everything else (float64,
-            and what the processor does itself, such as `math.sqrt`) stays the operation that it is.
+        operands: of one type. float32 is expanded here; float16 and bfloat16 are computed in
+            float32; everything else (float64, and what the processor does itself, such as
+            `math.sqrt`) stays the operation that it is.
 
     Returns:
         The result.
@@ -115,8 +116,5 @@ def expand(e: Emitter, name: str, operands: Sequence[ir.Value]) -> ir.Value:
     function = _FUNCTIONS.get(name)
     if function is None or not isinstance(element, ir.F16Type | ir.BF16Type | ir.F32Type):
         return ir.Operation.create(name, operands=list(operands), infer_type=True).result
-    return (
-        function(*(Lanes(operand, e).to_float(ir.F32Type.get()) for operand in operands))
-        .to_float(element)
-        .value
-    )
+    f32 = ir.F32Type.get()
+    return function(*(Lanes(o, e).to_float(f32) for o in operands)).to_float(element).value

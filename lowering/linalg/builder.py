@@ -323,7 +323,8 @@ def _reassociation(fine: Sequence[int], coarse: Sequence[int]) -> list[list[int]
     groups: list[list[int]] = []
     position = 0
     for size in coarse:
-        group, product = [], 1
+        group: list[int] = []
+        product = 1
         while position < len(fine) and (product < size or not group):
             group.append(position)
             product *= fine[position]

@@ -103,7 +103,8 @@ class _Convolution:
             layouts = plain
             self.nest = Nest(channels, layouts, op.axes)
         self.data, self.weight, self._layout = data, weight, layouts.output
-        self._shape = known(self._target.convert_shape(op.result_types[0].shape, layouts.output))
+        shape = known(op.result_types[0].shape)
+        self._shape = known(self._target.convert_shape(shape, layouts.output))
         self._data_dims = [layouts.data.index(axis) for axis in op.axes]
         self.kernel_dims = [layouts.kernel.index(axis) for axis in op.axes]
         self.data_sizes = [shape_of(data)[dim] for dim in self._data_dims]

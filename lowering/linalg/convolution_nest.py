@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import prod
 
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.lowering.linalg.blocked import (
@@ -20,7 +19,7 @@ from nnvm_mlir.lowering.linalg.blocked import (
     loops_over,
     view,
 )
-from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of
+from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
 
 from nnvm_mlir.mlir import ir
@@ -106,7 +105,6 @@ class Nest:
         self, b: LinalgBuilder, bias: ir.Value, shape: Sequence[int], dtype: str
     ) -> ir.Value:
         """A bias repeated over an output of `shape` (as from `output_shape`)."""
-        bias = b.reshape(bias, [prod(shape_of(bias))])
         bias = b.reshape(bias, [loop.size for loop in self.channels])
         dims = [ir.AffineDimExpr.get(self.parallel.index(loop)) for loop in self.channels]
         rank = len(shape)

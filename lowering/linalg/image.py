@@ -25,8 +25,9 @@ def resample(b: LinalgBuilder, op: ops.Resample, data: ir.Value) -> ir.Value:
     dtype = op.operand_types[0].dtype or ""
     a, shape = op.values, shape_of(data)
     taps = op.taps(a, shape)
-    times = {dim: t.repeats(shape[dim]) for dim, t in taps.items()}
-    if None not in times.values():
+    repeats = {dim: t.repeats(shape[dim]) for dim, t in taps.items()}
+    times = {dim: n for dim, n in repeats.items() if n is not None}
+    if len(times) == len(taps):
         result = _repeat(b, data, dtype, times)
     elif all(t.is_gather for t in taps.values()):
         result = _gather(b, data, dtype, taps)

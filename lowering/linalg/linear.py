@@ -115,7 +115,7 @@ def matmul_integer(b: LinalgBuilder, op: ops.MatmulInteger, *operands: ir.Value)
     result = op.result_types[0]
     dtypes = [t.dtype for t in op.operand_types]
     shapes = [shape_of(lhs), shape_of(rhs)]
-    subscripts = _stacked_subscripts(*shapes, len(result.shape))
+    subscripts = _stacked_subscripts(shapes[0], shapes[1], len(result.shape))
     s = Scalars("int32")
     entries = [(lhs, dtypes[0], subscripts[0]), (rhs, dtypes[1], subscripts[1])]
     known: list[int | None] = []

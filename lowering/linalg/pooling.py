@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from nnvm_mlir.dialects.nnvm import pooling as ops
 from nnvm_mlir.dialects.nnvm.layout import Layout
-from nnvm_mlir.dialects.nnvm.types import is_float, numpy_dtype
+from nnvm_mlir.dialects.nnvm.types import is_float, known, numpy_dtype
 from nnvm_mlir.lowering.linalg.builder import (
     Body,
     LinalgBuilder,
@@ -29,7 +29,7 @@ def max_pool(b: LinalgBuilder, op: ops.MaxPool, data: ir.Value) -> ir.Value:
     s = Scalars(dtype)
     shape = shape_of(data)
     padded = _pad(b, op, data, dtype, s.lowest())
-    init = b.fill(op.result_types[0].shape or (), dtype, s.lowest())
+    init = b.fill(known(op.result_types[0].shape), dtype, s.lowest())
 
     def body(value: ir.Value, _: ir.Value, best: ir.Value) -> list[ir.Value]:
         largest = s.max(from_storage(best, dtype), from_storage(value, dtype))
@@ -48,7 +48,7 @@ def max_pool_indices(b: LinalgBuilder, op: ops.MaxPoolIndices, data: ir.Value) -
     window = {dim: i for i, dim in enumerate(op.dims(a))}
     strides = _index_strides(op, shape)
     padded = _pad(b, op, data, dtype, s.lowest())
-    out_shape = op.result_types[0].shape or ()
+    out_shape = known(op.result_types[0].shape)
     inits = [b.fill(out_shape, dtype, s.lowest()), b.fill(out_shape, "int64", i64.const(-1))]
 
     def body(value: ir.Value, _: ir.Value, best: ir.Value, index: ir.Value) -> list[ir.Value]:
@@ -85,7 +85,7 @@ def avg_pool(b: LinalgBuilder, op: ops.AvgPool, data: ir.Value) -> ir.Value:
     a, shape, wide = op.values, shape_of(data), op.accumulator(dtype)
     s = Scalars(wide)
     padded = _pad(b, op, data, dtype, Scalars(dtype).const(0))
-    out_shape = op.result_types[0].shape or ()
+    out_shape = known(op.result_types[0].shape)
 
     def body(value: ir.Value, _: ir.Value, total: ir.Value) -> list[ir.Value]:
         return [s.add(total, cast(from_storage(value, dtype), dtype, wide))]

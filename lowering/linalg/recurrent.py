@@ -1,238 +1,30 @@
 """Lowering of recurrent layers.
 
 The inputs of all time steps meet their weights in one contraction. What is left is a sequential
-loop over time that carries the states and its scratch buffers, so that no step allocates: in it the
-recurrent contraction, and the gates as one generic that writes the states in place.
+loop over time that carries the states and its scratch buffers, so that no step allocates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from nnvm_mlir.dialects.nnvm import recurrent as ops
-from nnvm_mlir.dialects.nnvm.operator import Attributes
-from nnvm_mlir.dialects.nnvm.recurrent_activation import Activation
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of, to_storage
-from nnvm_mlir.lowering.linalg.elementwise import FUNCTIONS
 from nnvm_mlir.lowering.linalg.linear import contract
 from nnvm_mlir.lowering.linalg.loops import for_loop
-from nnvm_mlir.lowering.linalg.positions import affine_read, index
+from nnvm_mlir.lowering.linalg.positions import index, loop_index
+from nnvm_mlir.lowering.linalg.recurrent_cells import (
+    Cell,
+    Direction,
+    GruCell,
+    Keep,
+    LstmCell,
+    RnnCell,
+)
 from nnvm_mlir.lowering.linalg.registry import lowers
-from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
-from nnvm_mlir.lowering.linalg.slicing import reversed_sequences
-from nnvm_mlir.mlir import arith, ir, linalg, tensor
+from nnvm_mlir.lowering.linalg.scalars import compute_dtype
 
-Gates = dict[str, ir.Value]
-"""Scalars that a cell computes with, by name."""
-
-
-@dataclass
-class Direction:
-    """One direction of a layer: its part of the operands, in the layout of one direction."""
-
-    b: LinalgBuilder
-    a: Attributes
-    dtype: str
-    functions: Sequence[Activation]
-    recurrence: ir.Value  # (G*H, H)
-    bias: ir.Value  # (2*G*H)
-    peephole: ir.Value | None  # (3*H)
-    batch: int
-
-    @property
-    def wide(self) -> str:
-        """The dtype in which states and gates are kept between steps."""
-        return compute_dtype(self.dtype)
-
-    @property
-    def s(self) -> Scalars:
-        """Arithmetic in that dtype."""
-        return Scalars(self.dtype)
-
-    def scratch(self, gates: int) -> ir.Value:
-        """A buffer for some gates of every sequence."""
-        return self.b.empty([self.batch, gates * self.a.hidden_size], self.wide)
-
-    def recur(self, hidden: ir.Value, out: ir.Value, first: int = 0) -> ir.Value:
-        """`hidden` times the recurrence of the gates from `first` on, as many as `out` holds."""
-        h = self.a.hidden_size
-        width = shape_of(out)[1]
-        rows = self.recurrence
-        if width != shape_of(rows)[0]:
-            rows = self.b.slice(rows, [first * h, 0], [width, h], [1, 1])
-        zero = linalg.fill(self.s.const(0), outs=[out])
-        m, n, k = (ir.AffineDimExpr.get(i) for i in range(3))
-        operands = [(hidden, self.wide, [m, k]), (rows, self.dtype, [n, k])]
-        return contract(self.b, operands, zero, self.wide)
-
-    def activated(self, function: Activation, x: ir.Value, clip: bool = True) -> ir.Value:
-        """An activation function on a scalar, which the attribute `clip` bounds first."""
-        s = self.s
-        if clip and self.a.clip is not None:
-            x = s.max(s.min(x, s.const(self.a.clip)), s.const(-self.a.clip))
-        if function.in_scale != 1:
-            x = s.mul(x, s.const(function.in_scale))
-        x = FUNCTIONS[function.operator](s, function.values, x)
-        if function.out_scale != 1:
-            x = s.mul(x, s.const(function.out_scale))
-        return s.add(x, s.const(function.out_offset)) if function.out_offset else x
-
-    def cells(
-        self,
-        sources: dict[str, tuple[ir.Value, str, int]],
-        outs: Sequence[ir.Value],
-        body: Callable[..., Sequence[ir.Value]],
-    ) -> list[ir.Value]:
-        """One generic over all cells (sequence, hidden unit).
-
-        Args:
-            sources: by name a tensor, its dtype, and which gate of it to read. A vector has one
-                value for each hidden unit and gate, the same for all sequences.
-            outs: tensors of one value for each cell, written in place.
-            body: from the scalars of `sources` by name, and those of `outs` as they were, to the
-                scalars of `outs`.
-        """
-        row, unit = ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1)
-        maps = []
-        for value, _, gate in sources.values():
-            column = unit + gate * self.a.hidden_size if gate else unit
-            position = [column] if len(shape_of(value)) == 1 else [row, column]
-            maps.append(ir.AffineMap.get(2, 0, position))
-
-        def stored_body(*stored: ir.Value) -> list[ir.Value]:
-            gates = {
-                name: from_storage(value, dtype)
-                for (name, (_, dtype, _)), value in zip(sources.items(), stored, strict=False)
-            }
-            return list(body(gates, *stored[len(sources) :]))
-
-        return self.b.generic(
-            [value for value, _, _ in sources.values()],
-            maps,
-            outs,
-            [ir.AffineMap.get_identity(2)] * len(outs),
-            ["parallel"] * 2,
-            stored_body,
-        )
-
-
-class Cell:
-    """How one step of a layer is built; `scratch` buffers are carried from step to step."""
-
-    def __init__(self, d: Direction) -> None:
-        self.d = d
-
-    def scratch(self) -> list[ir.Value]:
-        """The buffers that a step needs."""
-        return [self.d.scratch(shape_of(self.d.recurrence)[0] // self.d.a.hidden_size)]
-
-    def step(
-        self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
-    ) -> tuple[list[ir.Value], list[ir.Value]]:
-        """The next states and the buffers, from a step's input gates (B, G*H), bias included."""
-        raise NotImplementedError
-
-
-Keep = Callable[[ir.Value, ir.Value], ir.Value]
-"""`keep(new, old)`: the new value of a state in sequences that are not over, else the old one."""
-
-
-class RnnCell(Cell):
-    """See `nnvm.rnn`."""
-
-    def step(  # noqa: D102
-        self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
-    ) -> tuple[list[ir.Value], list[ir.Value]]:
-        d = self.d
-        product = d.recur(states[0], scratch[0])
-        sources = {"x": (x, d.wide, 0), "r": (product, d.wide, 0)}
-
-        def body(g: Gates, hidden: ir.Value) -> list[ir.Value]:
-            return [keep(d.activated(d.functions[0], d.s.add(g["x"], g["r"])), hidden)]
-
-        return d.cells(sources, states, body), [product]
-
-
-class LstmCell(Cell):
-    """See `nnvm.lstm`."""
-
-    def step(  # noqa: D102
-        self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
-    ) -> tuple[list[ir.Value], list[ir.Value]]:
-        d, s = self.d, self.d.s
-        f, g, h = d.functions
-        product = d.recur(states[0], scratch[0])
-        sources: dict[str, tuple[ir.Value, str, int]] = {}
-        for gate, name in enumerate("iofc"):
-            sources[f"x_{name}"] = (x, d.wide, gate)
-            sources[f"r_{name}"] = (product, d.wide, gate)
-        for gate, name in enumerate("iof"):
-            sources[f"p_{name}"] = (d.peephole, d.dtype, gate)
-
-        def body(v: Gates, hidden: ir.Value, memory: ir.Value) -> list[ir.Value]:
-            def gate(name: str, memory: ir.Value) -> ir.Value:
-                total = s.add(v[f"x_{name}"], v[f"r_{name}"])
-                return d.activated(f, s.add(total, s.mul(v[f"p_{name}"], memory)))
-
-            i = gate("i", memory)
-            forget = s.sub(s.const(1), i) if d.a.input_forget else gate("f", memory)
-            candidate = d.activated(g, s.add(v["x_c"], v["r_c"]))
-            new = s.add(s.mul(forget, memory), s.mul(i, candidate))
-            output = s.mul(gate("o", new), d.activated(h, new, clip=False))
-            return [keep(output, hidden), keep(new, memory)]
-
-        return d.cells(sources, states, body), [product]
-
-
-class GruCell(Cell):
-    """See `nnvm.gru`."""
-
-    def scratch(self) -> list[ir.Value]:  # noqa: D102
-        d = self.d
-        return [d.scratch(3)] if d.a.linear_before_reset else [d.scratch(2), d.scratch(1), d.scratch(1)]
-
-    def step(  # noqa: D102
-        self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
-    ) -> tuple[list[ir.Value], list[ir.Value]]:
-        d, s = self.d, self.d.s
-        f, g = d.functions
-        (hidden,) = states
-        product = d.recur(hidden, scratch[0])
-        gates = {
-            f"{source}_{name}": (value, d.wide, gate)
-            for source, value in (("x", x), ("r", product))
-            for gate, name in enumerate("zr")
-        }
-        buffers = [product]
-        gates["x_h"] = (x, d.wide, 2)
-        if d.a.linear_before_reset:
-            gates["r_h"] = (product, d.wide, 2)
-            gates["b_h"] = (d.bias, d.dtype, 5)
-        else:
-            inputs = {name: gates.pop(name) for name in ("x_r", "r_r")}
-            inputs["h"] = (hidden, d.wide, 0)
-            (reset,) = d.cells(
-                inputs,
-                scratch[1:2],
-                lambda v, _: [s.mul(d.activated(f, s.add(v["x_r"], v["r_r"])), v["h"])],
-            )
-            gated = d.recur(reset, scratch[2], first=2)
-            gates["r_h"] = (gated, d.wide, 0)
-            buffers += [reset, gated]
-
-        def body(v: Gates, hidden: ir.Value) -> list[ir.Value]:
-            z = d.activated(f, s.add(v["x_z"], v["r_z"]))
-            recurrent = v["r_h"]
-            if d.a.linear_before_reset:
-                r = d.activated(f, s.add(v["x_r"], v["r_r"]))
-                recurrent = s.mul(r, s.add(recurrent, v["b_h"]))
-            n = d.activated(g, s.add(v["x_h"], recurrent))
-            new = s.add(s.mul(s.sub(s.const(1), z), n), s.mul(z, hidden))
-            return [keep(new, hidden)]
-
-        return d.cells(gates, states, body), buffers
-
+from nnvm_mlir.mlir import arith, ir, tensor
 
 _CELLS: dict[type[ops.Recurrent], type[Cell]] = {
     ops.Lstm: LstmCell,
@@ -244,57 +36,151 @@ _CELLS: dict[type[ops.Recurrent], type[Cell]] = {
 @lowers(*_CELLS)
 def recurrent(b: LinalgBuilder, op: ops.Recurrent, *operands: ir.Value) -> list[ir.Value]:
     """One direction after the other, each writing its part of the results."""
-    a, dtype = op.values, op.result_types[0].dtype
-    y = b.empty(op.result_types[0].shape, dtype)
-    last = [b.empty(t.shape, dtype) for t in op.result_types[1:]]
+    a = op.values
+    results = [b.empty(t.shape, t.dtype) for t in op.result_types]
     for d in range(op.directions(a)):
-        y, states = _run_direction(b, op, a, d, operands, y)
-        last = [
-            _inserted_state(b, a, d, state, whole, dtype)
-            for state, whole in zip(states, last, strict=True)
+        results = _Layer(b, op, d, operands).run(*results)
+    return results
+
+
+class _Layer:
+    """One direction `d` of an operation."""
+
+    def __init__(
+        self, b: LinalgBuilder, op: ops.Recurrent, d: int, operands: Sequence[ir.Value]
+    ) -> None:
+        self.b, self.a, self.d = b, op.values, d
+        self.dtype = op.result_types[0].dtype
+        self.wide = compute_dtype(self.dtype)
+        self.backwards = op.is_reverse(self.a, d)
+        count = len(op.operand_fields) - 1
+        self.lengths = operands[count] if len(operands) > count else None
+        self.data, weight, recurrence, bias, *rest = operands[:count]
+        self.state_axis = self.a.layout
+        states, peephole = rest[: len(op.states)], rest[len(op.states) :]
+        self.states = [self._own(value, self.state_axis) for value in states]
+        self.weight, self.bias = self._own(weight), self._own(bias)
+        self.steps, self.batch = shape_of(self.data)[:2][:: -1 if self.a.layout else 1]
+        self.cell = _CELLS[type(op)](
+            Direction(
+                b,
+                self.a,
+                self.dtype,
+                op.cell_activations(self.a)[d],
+                self._own(recurrence),
+                self.bias,
+                self._own(peephole[0]) if peephole else None,
+                self.batch,
+            )
+        )
+
+    def run(self, y: ir.Value, *last: ir.Value) -> list[ir.Value]:
+        """The layer's results with this direction's part written."""
+        inputs = self._input_gates()
+        # The loop writes states in place, so it starts from copies of them.
+        states = [
+            self.b.map(lambda value: value, [state], [self.dtype], self.wide)
+            for state in self.states
         ]
-    return [y, *last]
+        count = len(states)
+
+        def body(step: ir.Value, y: ir.Value, *carried: ir.Value) -> list[ir.Value]:
+            time = arith.subi(index(self.steps - 1), step) if self.backwards else step
+            x = self._time_step(inputs, time)
+            new, scratch = self.cell.step(x, carried[:count], carried[count:], self._keep(time))
+            return [self._written(y, new[0], time), *new, *scratch]
+
+        y, *carried = for_loop(0, self.steps, [y, *states, *self.cell.scratch()], body)
+        return [y, *map(self._final, carried[:count], last)]
+
+    def _own(self, value: ir.Value, axis: int = 0) -> ir.Value:
+        """The part of an operand, on whose given axis the directions lie, that is of this one."""
+        shape = list(shape_of(value))
+        offsets = [0] * len(shape)
+        if shape[axis] > 1:
+            offsets[axis], shape[axis] = self.d, 1
+            value = self.b.slice(value, offsets, shape, [1] * len(shape))
+        return self.b.reshape(value, shape[:axis] + shape[axis + 1 :])
+
+    def _input_gates(self) -> ir.Value:
+        """(T, B, G*H): the data of all time steps times the weight, plus all of the bias.
+
+        Only what the reset gate of a GRU must multiply first is left out.
+        """
+        b, s = self.b, self.cell.d.s
+        half = shape_of(self.bias)[0] // 2
+        first, second = (b.slice(self.bias, [start], [half], [1]) for start in (0, half))
+        separate = self.cell.separate_bias
+        if separate:
+            rest = b.slice(first, [half - separate], [separate], [1])
+            first, second = (b.slice(v, [0], [half - separate], [1]) for v in (first, second))
+        bias = b.map(s.add, [first, second], [self.dtype] * 2, self.dtype)
+        if separate:
+            bias = b.concatenate([bias, rest], 0)
+        shape = (self.steps, self.batch, half)
+        init = b.map(lambda value: value, [bias], [self.dtype], self.wide, shape)
+        time, row, gate, k = (ir.AffineDimExpr.get(i) for i in range(4))
+        access = [row, time, k] if self.a.layout else [time, row, k]
+        operands = [(self.data, self.dtype, access), (self.weight, self.dtype, [gate, k])]
+        return contract(b, operands, init, self.wide)
+
+    def _time_step(self, inputs: ir.Value, time: ir.Value) -> ir.Value:
+        """The input gates (B, G*H) of one time step."""
+        _, batch, width = shape_of(inputs)
+        element = ir.RankedTensorType(inputs.type).element_type
+        return tensor.extract_slice(
+            ir.RankedTensorType.get([batch, width], element),
+            inputs, [time], [], [], [_dynamic(), 0, 0], [1, batch, width], [1, 1, 1],
+        )  # fmt: skip
+
+    def _keep(self, time: ir.Value) -> Keep:
+        if self.lengths is None:
+            return lambda new, old: new
+        return lambda new, old: arith.select(self._is_active(time), new, old)
+
+    def _is_active(self, time: ir.Value) -> ir.Value:
+        """Whether, in a body over sequences, the sequence has this time step."""
+        length = tensor.extract(self.lengths, [loop_index(0)])
+        length = arith.index_cast(ir.IndexType.get(), length)
+        return arith.cmpi(arith.CmpIPredicate.slt, time, length)
+
+    def _written(self, y: ir.Value, hidden: ir.Value, time: ir.Value) -> ir.Value:
+        """`y` with the output of one time step, which is zero where a sequence is over."""
+        if self.lengths is not None:
+            zero = self.cell.d.s.const(0)
+
+            def masked(value: ir.Value, _: ir.Value) -> list[ir.Value]:
+                value = arith.select(self._is_active(time), from_storage(value, self.wide), zero)
+                return [to_storage(value, self.dtype)]
+
+            identity = ir.AffineMap.get_identity(2)
+            init = self.b.empty(shape_of(hidden), self.dtype)
+            hidden = self.b.generic(
+                [hidden], [identity], [init], [identity], ["parallel"] * 2, masked
+            )[0]
+        else:
+            hidden = self._narrow(hidden)
+        batch, units = shape_of(hidden)
+        if self.a.layout:
+            offsets, sizes = [0, _dynamic(), self.d, 0], [batch, 1, 1, units]
+        else:
+            offsets, sizes = [_dynamic(), self.d, 0, 0], [1, 1, batch, units]
+        return tensor.insert_slice(hidden, y, [time], [], [], offsets, sizes, [1] * 4)
+
+    def _final(self, state: ir.Value, whole: ir.Value) -> ir.Value:
+        """A result of final states with this direction's part written."""
+        batch, units = shape_of(state)
+        offsets, sizes = [0] * 3, [batch, units]
+        offsets[self.state_axis] = self.d
+        sizes.insert(self.state_axis, 1)
+        return tensor.insert_slice(self._narrow(state), whole, [], [], [], offsets, sizes, [1] * 3)
+
+    def _narrow(self, state: ir.Value) -> ir.Value:
+        """A state in the dtype of the results."""
+        if self.wide == self.dtype:
+            return state
+        return self.b.map(lambda value: value, [state], [self.wide], self.dtype)
 
 
-def _run_direction(
-    b: LinalgBuilder,
-    op: ops.Recurrent,
-    a: Attributes,
-    d: int,
-    operands: Sequence[ir.Value],
-    y: ir.Value,
-) -> tuple[ir.Value, list[ir.Value]]:
-    """`y` with one direction's part written, and the direction's final states."""
-    count = len(op.operand_fields) - 1
-    data, weight, recurrence, bias, *rest = operands[:count]
-    lengths = operands[count] if len(operands) > count else None
-    dtype = op.result_types[0].dtype
-    batch_axis, time_axis = (0, 1) if a.layout else (1, 0)
-    steps, batch = shape_of(data)[time_axis], shape_of(data)[batch_axis]
-    own = [_direction(b, value, 0, d) for value in (weight, recurrence, bias)]
-    peephole = [_direction(b, value, 0, d) for value in rest[len(op.states) :]]
-    states = [_state(b, a, d, value, dtype) for value in rest[: len(op.states)]]
-    backwards = op.is_reverse(a, d)
-    mirrored = backwards and lengths is not None
-    if mirrored:
-        data = reversed_sequences(b, data, lengths, batch_axis, time_axis)
-    functions = op.cell_activations(a)[d]
-    direction = Direction(
-        b, a, dtype, functions, own[1], own[2], peephole[0] if peephole else None, batch
-    )
-    cell = _CELLS[type(op)](direction)
-    inputs = _input_gates(direction, data, own[0], a.layout)
-    scratch = cell.scratch()
-
-    def body(step: ir.Value, y: ir.Value, *carried: ir.Value) -> list[ir.Value]:
-        last = arith.subi(index(steps - 1), step) if backwards and not mirrored else step
-        x = _time_step(inputs, last)
-        old, buffers = carried[: len(states)], carried[len(states) :]
-        new, buffers = cell.step(x, old, buffers, _keep(step, lengths, op))
-        output = _output(direction, new[0], step, lengths, op)
-        return [_written(y, output, last, d, a.layout), *new, *buffers]
-
-    results = for_loop(0, steps, [y, *states, *scratch], body)
-    y, states = results[0], results[1 : 1 + len(states)]
-    ...
-    return y, states
+def _dynamic() -> int:
+    return ir.ShapedType.get_dynamic_stride_or_offset()

@@ -83,13 +83,6 @@ def reverse_sequence(
 ) -> ir.Value:
     """One generic that reads from the mirrored position within each sequence."""
     batch, time = op.axes(op.values, len(shape_of(x)))
-    return reversed_sequences(b, x, lengths, batch, time)
-
-
-def reversed_sequences(
-    b: LinalgBuilder, x: ir.Value, lengths: ir.Value, batch: int, time: int
-) -> ir.Value:
-    """`x` with the first `lengths[i]` elements along the time axis reversed, for batch index i."""
     shape = shape_of(x)
     rank = len(shape)
 

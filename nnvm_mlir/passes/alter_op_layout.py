@@ -141,9 +141,8 @@ def transpose_without_effect(op: Transpose, rewriter: PatternRewriter) -> bool |
 def sink_transpose(op: Operator, rewriter: PatternRewriter) -> bool | None:
     """op(transpose(x)) -> transpose(op'(x)), where the operator can work on permuted operands."""
     operands = list(op.operation.operands)
-    first = next((t for t in map(transposed, operands) if t is not None), None)
-    # A transposed parameter is no reason to move: it costs nothing where it is.
-    if first is None or depends_on_parameters_only(first.output):
+    first = next((t for t in map(transposed, operands) if t is not None and _costs(t)), None)
+    if first is None:
         return NO_MATCH
     axes = _axes(first)
     if any(t.rank != len(axes) for t in op.result_types):
@@ -202,7 +201,7 @@ def _moves(op: Transpose) -> bool:
 
 
 def _costs(op: Transpose) -> bool:
-    """Whether there is work to save. If others sank too, two operands could push one back and forth."""
+    """Whether there is work to save. Others must not sink: two operands could push one back and forth."""
     return _moves(op) and not depends_on_parameters_only(op.data)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.layout import Layout
-from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.dialects.nnvm.types import TensorType, numpy_dtype
 from nnvm_mlir.dialects.nnvm.window import relayout
 from oracle import run_onnx
 from support import check_operator, evaluate
@@ -134,6 +134,12 @@ def test_layouts(case, transposed):
     )
 
 
+@pytest.mark.parametrize("name", ["conv1d", "conv1d_transpose"])
+def test_empty_batch(name):
+    a = {"channels": 4, "kernel_size": (3,), "padding": 1}
+    check_operator(OPERATORS[name], normal(0, 4, 5), normal(4, 4, 3), normal(4), **a)
+
+
 def test_blocked_bias():
     data, weight = normal(1, 1, 3, 3, 4), normal(2, 1, 1, 1, 4, 4)
     a = {
@@ -145,9 +151,11 @@ def test_blocked_bias():
     np.testing.assert_array_equal(flat, blocked)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_floats(dtype):
-    data, weight, bias = (normal(*s, dtype=dtype) for s in [(1, 4, 5, 5), (4, 4, 3, 3), (4,)])
+    data, weight, bias = (
+        normal(*s, dtype=numpy_dtype(dtype)) for s in [(1, 4, 5, 5), (4, 4, 3, 3), (4,)]
+    )
     a = {"channels": 4, "kernel_size": (3, 3), "padding": 1}
     check_operator(OPERATORS["conv2d"], data, weight, bias, rtol=2e-3, atol=2e-3, **a)
 

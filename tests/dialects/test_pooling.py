@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.layout import Layout
-from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.dialects.nnvm.types import TensorType, numpy_dtype
 from nnvm_mlir.dialects.nnvm.window import relayout
 from oracle import run_onnx
 from support import check_operator, evaluate
@@ -80,10 +80,10 @@ def test_layouts(layout, name):
         np.testing.assert_allclose(relayout(have, other, plain), expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint8", "int64"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "uint8", "int64"])
 @pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d", "max_pool2d_indices"])
 def test_dtypes(dtype, name):
-    x = (DATA * 40).astype(np.int64).astype(dtype)
+    x = (DATA * 40).astype(np.int64).astype(numpy_dtype(dtype))
     check_operator(OPERATORS[name], x, rtol=1e-3, **WINDOW)
 
 
@@ -126,6 +126,11 @@ def test_window_of_padding_alone():
     assert values.ravel().tolist() == [-np.inf, 1, -np.inf]
     assert indices.ravel().tolist() == [-1, 0, -1]
     assert check_operator(OPERATORS["avg_pool1d"], x, **a)[0].ravel().tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["max_pool1d", "avg_pool1d", "max_pool1d_indices"])
+def test_empty_batch(name):
+    check_operator(OPERATORS[name], np.zeros((0, 2, 5), np.float32), pool_size=(2,))
 
 
 def test_last_window_starts_inside():

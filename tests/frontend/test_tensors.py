@@ -57,7 +57,7 @@ def _tensor(**fields):
     [
         (_tensor(dims=[-1], raw_data=b""), "negative dimension"),
         (_tensor(dims=[2**33, 2**33], raw_data=b"1234"), "larger than any memory"),
-        (_tensor(dims=[2**62, 4, 0, 2**62]), None),
+        (_tensor(dims=[2**62, 4, 0, 2**62]), "larger than any memory"),
         (_tensor(dims=[2**61], raw_data=b""), "larger than any memory"),
         (_tensor(dims=[2**40], raw_data=b"1234"), "needs 4398046511104 bytes"),
         (_tensor(raw_data=b"1234567"), "needs 8 bytes, raw_data has 7"),
@@ -84,9 +84,6 @@ def _tensor(**fields):
     ],
 )
 def test_contradictions(tensor, message):
-    if message is None:
-        assert to_array(tensor).size == 0
-        return
     with pytest.raises(LoadError, match=message) as caught:
         to_array(tensor)
     assert "'t'" in str(caught.value)

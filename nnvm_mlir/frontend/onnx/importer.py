@@ -37,7 +37,7 @@ from nnvm_mlir.graph import Graph
 
 log = logging.getLogger(__name__)
 
-NODE_LIMIT = 200_000
+NODE_LIMIT = 100_000
 """Nodes that one import may convert, those of inlined functions and unrolled loops included."""
 
 MAX_CALL_DEPTH = 64

@@ -103,7 +103,7 @@ def _checked_shape(tensor: onnx.TensorProto, itemsize: int, what: str) -> tuple[
     shape = tuple(tensor.dims)
     if any(dim < 0 for dim in shape):
         raise LoadError(f"{what} has a negative dimension in {list(shape)}")
-    if math.prod(shape) * itemsize > MAX_BYTES:
+    if math.prod(max(dim, 1) for dim in shape) * itemsize > MAX_BYTES:
         raise LoadError(f"{what} of shape {list(shape)} is larger than any memory")
     return shape
 

@@ -39,10 +39,10 @@ class Compiled:
     """A kernel function compiled for `target`.
 
     Attributes:
-        fast: whether a vector generator took it.
+        fast: whether a vector generator took it (`lower` says which ones are tried).
     """
 
-    def __init__(self, text, target=Target(), require_fast=True, context=None):
+    def __init__(self, text, target=Target(), require_fast=True, lower=lower_kernel):
         self.target = target
         with ir.Context() as self.context, ir.Location.unknown():
             self.context.enable_multithreading(False)
@@ -53,7 +53,7 @@ class Compiled:
                 (tuple(t.shape), DTYPES[str(t.element_type)]) for t in function.type.results
             ]
             self.workspace = 0
-            self.fast = lower_kernel(function, target)
+            self.fast = bool(lower(function, target))
             if require_fast and not self.fast:
                 raise AssertionError("no generator takes the kernel")
             if not self.fast:

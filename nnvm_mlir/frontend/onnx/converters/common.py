@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
 from nnvm_mlir.builder import Node
 from nnvm_mlir.dialects.nnvm.elementwise import Cast
 from nnvm_mlir.dialects.nnvm.expansion import BroadcastTo
+from nnvm_mlir.dialects.nnvm.operator import VARIADIC_LIMIT
+from nnvm_mlir.dialects.nnvm.slicing import Concatenate, Split
 from nnvm_mlir.dialects.nnvm.transform import Reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext
 
@@ -33,6 +36,33 @@ def broadcast_to(ctx: NodeContext, data: Node, shape: Sequence[int]) -> Node:
     if 0 in target:  # where BroadcastTo would take 0 for "keep"
         return ctx.constant(np.zeros(target), data.dtype)
     return ctx.op(BroadcastTo, data, shape=target)
+
+
+def concatenate(ctx: NodeContext, tensors: Sequence[Node], axis: int) -> Node:
+    """Any number of tensors one after the other, by several operations where one takes too many."""
+    while len(tensors) > 1:
+        groups = [
+            tensors[start : start + VARIADIC_LIMIT]
+            for start in range(0, len(tensors), VARIADIC_LIMIT)
+        ]
+        tensors = [
+            ctx.op(Concatenate, *group, axis=axis) if len(group) > 1 else group[0]
+            for group in groups
+        ]
+    return tensors[0]
+
+
+def split(ctx: NodeContext, data: Node, sizes: Sequence[int], axis: int) -> list[Node]:
+    """Parts of the given sizes, by several operations where one would have too many results."""
+    if len(sizes) == 1:
+        return [data]
+    groups = [sizes[start : start + VARIADIC_LIMIT] for start in range(0, len(sizes), VARIADIC_LIMIT)]
+    if len(groups) > 1:
+        parts = split(ctx, data, [sum(group) for group in groups], axis)
+        pairs = zip(parts, groups, strict=True)
+        return [node for part, group in pairs for node in split(ctx, part, group, axis)]
+    cuts = tuple(accumulate(sizes[:-1]))
+    return ctx.op(Split, data, indices_or_sections=cuts, axis=axis)
 
 
 def channel_shape(channels: int, rank: int) -> tuple[int, ...]:

@@ -8,8 +8,8 @@ from nnvm_mlir.builder import Node
 from nnvm_mlir.dialects.nnvm.broadcast import Where
 from nnvm_mlir.dialects.nnvm.indexing import Take
 from nnvm_mlir.dialects.nnvm.operator import normalize_axis
-from nnvm_mlir.dialects.nnvm.slicing import Concatenate
 from nnvm_mlir.dialects.nnvm.transform import ExpandDims
+from nnvm_mlir.frontend.onnx.converters.common import concatenate
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
 MAX_TRIPS = 10_000
@@ -102,4 +102,4 @@ def scan(ctx: NodeContext) -> list[Node]:
 def _stacked(ctx: NodeContext, nodes: list[Node], axis: int) -> Node:
     """Tensors of one shape along a new axis."""
     axis = normalize_axis(axis, len(nodes[0].shape) + 1)
-    return ctx.op(Concatenate, *(ctx.op(ExpandDims, n, axis=axis) for n in nodes), axis=axis)
+    return concatenate(ctx, [ctx.op(ExpandDims, node, axis=axis) for node in nodes], axis)

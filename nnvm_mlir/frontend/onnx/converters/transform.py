@@ -9,7 +9,7 @@ import numpy as np
 from nnvm_mlir.builder import Node
 from nnvm_mlir.dialects.nnvm.expansion import Pad, Tile
 from nnvm_mlir.dialects.nnvm.operator import normalize_axes, normalize_axis
-from nnvm_mlir.dialects.nnvm.slicing import Concatenate, ReverseSequence, Split, StridedSlice, Trilu
+from nnvm_mlir.dialects.nnvm.slicing import ReverseSequence, StridedSlice, Trilu
 from nnvm_mlir.dialects.nnvm.transform import (
     DepthToSpace,
     ExpandDims,
@@ -17,7 +17,7 @@ from nnvm_mlir.dialects.nnvm.transform import (
     Squeeze,
     Transpose,
 )
-from nnvm_mlir.frontend.onnx.converters.common import broadcast_to, reshape
+from nnvm_mlir.frontend.onnx.converters.common import broadcast_to, concatenate, reshape, split
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter, register_direct
 
 register_direct("DepthToSpace", DepthToSpace, block_size="blocksize", mode="mode")
@@ -100,14 +100,12 @@ def unsqueeze(ctx: NodeContext) -> Node:
 def concat(ctx: NodeContext) -> Node:
     """Tensors one after the other along an axis."""
     tensors = [ctx.input(index) for index in range(len(ctx.inputs))]
-    if len(tensors) == 1:
-        normalize_axis(ctx.attr("axis"), len(tensors[0].shape))
-        return tensors[0]
-    return ctx.op(Concatenate, *tensors, axis=ctx.attr("axis"))
+    axis = normalize_axis(ctx.attr("axis"), len(tensors[0].shape))
+    return concatenate(ctx, tensors, axis)
 
 
 @converter("Split")
-def split(ctx: NodeContext) -> list[Node]:
+def convert_split(ctx: NodeContext) -> list[Node]:
     """Parts along an axis, of given sizes or as even as can be."""
     data = ctx.input(0)
     axis = normalize_axis(ctx.attr("axis"), len(data.shape))
@@ -125,10 +123,7 @@ def split(ctx: NodeContext) -> list[Node]:
         raise ctx.error(
             f"sizes {list(sizes)} do not split dimension {axis} of size {total} into {ctx.num_outputs} outputs"
         )
-    if len(sizes) == 1:
-        return [data]
-    cuts = tuple(int(cut) for cut in np.cumsum(sizes[:-1]))
-    return ctx.op(Split, data, indices_or_sections=cuts, axis=axis)
+    return split(ctx, data, sizes, axis)
 
 
 @converter("Slice")
