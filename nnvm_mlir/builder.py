@@ -21,6 +21,7 @@ from nnvm_mlir.graph import (
     INPUT,
     PARAMETER,
     Graph,
+    Variable,
     update_function_type,
     variable_attributes,
 )
@@ -138,9 +139,9 @@ class GraphBuilder:
     def materialize(self, node: Node) -> ir.Value:
         """The SSA value of a node; a known one becomes a constant op or a parameter."""
         if node.value is not None:
+            if node.value.context != self.context:
+                raise ValueError("the node belongs to another builder")
             return node.value
-        if node.constant is None:
-            raise ValueError("the node belongs to another builder")
         if node.type.size <= INLINE_ELEMENTS and node.dtype != "bfloat16":
             with self.context, ir.InsertionPoint(self._block), ir.Location.unknown():
                 node.value = Constant.build(value=node.constant).output
@@ -151,26 +152,30 @@ class GraphBuilder:
         return node.value
 
     def require_budget(self, tensor_type: TensorType) -> None:
-        """Refuses, before it is allocated, a constant that is larger than the limit. Raises ValueError."""
+        """Refuses a constant that is larger than the limit. Raises ValueError."""
         if tensor_type.nbytes > self.fold_limit:
             raise ValueError(
-                f"folding needs {tensor_type.nbytes} bytes for {tensor_type}, the limit is {self.fold_limit}"
+                f"folding needs {tensor_type.nbytes} bytes for {tensor_type},"
+                f" the limit is {self.fold_limit}"
             )
 
-    def origins(self, node: Node) -> list[str]:
-        """Names of the inputs on whose values a node depends, in their order."""
-        found: set[int] = set()
+    def origins(self, node: Node) -> list[Variable]:
+        """The inputs on whose values a node depends, in their order."""
+        found: dict[int, TensorType] = {}
         seen: set[ir.Operation] = set()
         pending = [node.value] if node.value is not None else []
         while pending:
             value = pending.pop()
             if isinstance(value.owner, ir.Block):
-                found.add(ir.BlockArgument(value).arg_number)
+                found[ir.BlockArgument(value).arg_number] = TensorType.of(value)
             elif value.owner not in seen:
                 seen.add(value.owner)
                 pending.extend(value.owner.operands)
-        named = (self._variables[index] for index in sorted(found))
-        return [name for name, kind in named if kind == INPUT]
+        return [
+            Variable(name, found[index], kind, index)
+            for index, (name, kind) in enumerate(self._variables)
+            if index in found and kind == INPUT
+        ]
 
     # ---- details ----------------------------------------------------------------------------------------------------
 

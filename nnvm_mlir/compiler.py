@@ -46,10 +46,18 @@ def build(
         The optimised graph, the compiled program, and the parameters as the program has them.
 
     Raises:
-        CompileError: shapes conflict or do not follow from those given, or the graph cannot be compiled.
+        CompileError: shapes conflict or do not follow from those given, or the graph cannot be
+            compiled.
+        ValueError: a name is that of no variable, or another argument is wrong.
     """
     values = {name: np.asarray(value) for name, value in (params or {}).items()}
     names = symbol.list_input_names()
+    for what, given in (("shape", shape), ("dtype", dtype), ("params", params)):
+        for name in given if isinstance(given, Mapping) else ():
+            if name not in names:
+                raise ValueError(
+                    f"{what} names {name!r}, which is no variable (variables: {', '.join(names)})"
+                )
     types = {
         name: TensorType(
             tuple(shape[name]) if shape and name in shape else None,

@@ -27,7 +27,7 @@ from nnvm_mlir.passes.plan_memory import OFFSET, WEIGHT_BYTES
 from nnvm_mlir.passes.precompute_prune import PRECOMPUTE
 from nnvm_mlir.pipeline import Pipeline
 from nnvm_mlir.pipelines import MAX_OPT_LEVEL, graph_pipeline
-from nnvm_mlir.runtime.program import Program, TensorSpec, aligned_bytes, as_input
+from nnvm_mlir.runtime.program import Memory, Program, TensorSpec, aligned_bytes, as_input
 from nnvm_mlir.target import Target
 
 Shapes = Mapping[str, Sequence[int]]
@@ -214,9 +214,10 @@ def build_program(
         inputs = [_spec(v.name, v.type) for v in graph.inputs]
         outputs = [_spec(v.name, v.type) for v in graph.outputs]
         weights = pack_weights(graph)
-        arena_bytes = lower_module(module, target, note)
+        entry = lower_module(module, target, note)
         address, engine = jit(module, target)
-    return Program(address, engine, inputs, outputs, arena_bytes, weights)
+    memory = Memory(entry.arena_bytes, weights, entry.status_offset, entry.checks)
+    return Program(address, engine, inputs, outputs, memory)
 
 
 def optimize(graph: Graph, opt_level: int, note: Record = lambda stage, module: None) -> None:

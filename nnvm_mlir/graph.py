@@ -64,14 +64,14 @@ class Graph:
 
     @property
     def outputs(self) -> list[Variable]:
-        """Results, in order."""
+        """Results, in order; one without a name is named by its position."""
         entry = self.entry
         types = entry.type.results
-        names = [attrs[NAME].value for attrs in _dictionaries(entry, "res_attrs", len(types))]
-        return [
-            Variable(name, TensorType.of(t), "output", index)
-            for index, (name, t) in enumerate(zip(names, types, strict=True))
-        ]
+        found = []
+        for index, attrs in enumerate(_dictionaries(entry, "res_attrs", len(types))):
+            name = attrs[NAME].value if NAME in attrs else f"output{index}"
+            found.append(Variable(name, TensorType.of(types[index]), "output", index))
+        return found
 
     def __str__(self) -> str:
         return str(self.module)

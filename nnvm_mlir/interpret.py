@@ -1,4 +1,4 @@
-"""The reference executor: runs any module of nnvm ops with every operator's `evaluate`, in NumPy."""
+"""The reference executor: runs any module of nnvm ops in NumPy, by every operator's `evaluate`."""
 
 from __future__ import annotations
 

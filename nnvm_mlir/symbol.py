@@ -153,9 +153,11 @@ def apply(
     """Applies an operator by its name in the dialect.
 
     Raises:
-        ValueError: unknown operator, or attributes that it refuses.
+        ValueError: unknown operator, or attributes or a number of operands that it refuses.
         TypeError: an operand is not a symbol.
     """
+    if operator not in OPERATORS:
+        raise ValueError(f"there is no operator {operator!r}")
     cls = OPERATORS[operator]
     given = {key: value for key, value in attributes.items() if value is not None}
     a = cls.attributes_from(given)
@@ -164,6 +166,9 @@ def apply(
         if not isinstance(operand, Symbol):
             raise TypeError(f"{operator}: expected symbols as operands, got {operand!r}")
         entries.extend(operand.entries)
+    limit = len(cls.operand_fields)
+    if len(entries) > limit and not any(f.variadic for f in cls.operand_fields):
+        raise ValueError(f"{operator}: expected at most {limit} operands, got {len(entries)}")
     name = name or _fresh_name(operator)
     for declared in cls.operand_fields[len(entries) :]:
         wanted = not declared.optional or (declared.name == "bias" and getattr(a, "use_bias", False))

@@ -24,7 +24,9 @@ def tensor(name: str, value: Any, dtype: str | None = None) -> onnx.TensorProto:
     return onnx.numpy_helper.from_array(np.asarray(value, dtype), name)
 
 
-def value_info(name: str, shape: Shape | None, code: int = TensorProto.FLOAT) -> onnx.ValueInfoProto:
+def value_info(
+    name: str, shape: Shape | None, code: int = TensorProto.FLOAT
+) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, code, shape)
 
 

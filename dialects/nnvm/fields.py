@@ -292,7 +292,8 @@ class Tensor(Kind):
             value = np.asarray(_splat(dense.get_splat_value()))  # unsigned values come signed
             return np.full(tensor_type.shape, value.astype(dtype))
         if tensor_type.dtype == "bool":
-            return np.array([bool(v) for v in ir.DenseIntElementsAttr(attr)]).reshape(tensor_type.shape)
+            bits = [bool(v) for v in ir.DenseIntElementsAttr(attr)]
+            return np.array(bits, bool).reshape(tensor_type.shape)
         if tensor_type.dtype == "bfloat16":
             raise TypeError(f"a bfloat16 constant must be a splat, got {attr}")
         return np.array(dense).astype(dtype, copy=True).reshape(tensor_type.shape)

@@ -227,8 +227,11 @@ class Interpolate(Resample, name="interpolate"):
     ) -> tuple[list[Shape], list[Shape]]:
         if ins[0] is not None and len(ins[0]) != len(a.size):
             raise ValueError(f"expects data of rank {len(a.size)}, got rank {len(ins[0])}")
-        if ins[0] is not None and any(n == 0 < m for n, m in zip(ins[0], a.size, strict=True)):
-            raise ValueError(f"data of shape {show(ins[0])} has no elements to fill {a.size} with")
+        pairs = zip(ins[0] or (), a.size, strict=False)
+        if any(n is not None and (n == 0) != (size == 0) for n, size in pairs):
+            raise ValueError(
+                f"an axis of data of shape {show(ins[0])} or of size {a.size} is empty"
+            )
         return list(ins), [agree("output", outs[0], a.size)]
 
     @classmethod

@@ -6,8 +6,9 @@ never accesses memory outside the tensor, and `evaluate` raises ValueError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from nnvm_mlir.dialects.nnvm.fields import (
@@ -32,7 +33,7 @@ from nnvm_mlir.dialects.nnvm.types import (
     unify_shapes,
 )
 
-REDUCTIONS = {
+REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "none": lambda old, new: new,
     "add": np.add,
     "mul": np.multiply,
@@ -45,6 +46,7 @@ REDUCTIONS = {
 class Gathering(Operator):
     """Operators that read elements of the first operand at the integer positions in the second."""
 
+    checks_data = True
     fusion = Fusion.INJECTIVE
 
     @classmethod
@@ -160,6 +162,8 @@ class Scattering(Operator):
     `reduction` says what becomes of an element: the update ("none"), or the sum, product, larger or
     smaller of both. Where positions repeat, the updates apply one after another.
     """
+
+    checks_data = True
 
     data = operand()
     indices = operand()

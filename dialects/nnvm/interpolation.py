@@ -62,7 +62,7 @@ class Taps:
         """How often each of `length` elements is repeated, or None for anything else."""
         times = len(self.indices) // length
         plain = np.repeat(np.arange(length), times)
-        is_plain = self.is_gather and times > 0 and not self.outside.any()
+        is_plain = self.is_gather and not self.outside.any()
         return times if is_plain and np.array_equal(self.indices[:, 0], plain) else None
 
     def _matrix(self, length: int) -> np.ndarray:

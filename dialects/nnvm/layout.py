@@ -178,8 +178,8 @@ class Layout:
         result = self.convert_shape(shape, target)
         cuts: dict[str, list[int]] = {}
         for axis in self.axes:
-            points = {1, self.block(axis) or 1, target.block(axis) or 1, self.size_of(axis, shape)}
-            cuts[axis] = sorted(points)  # type: ignore[type-var]
+            blocks = {1, self.block(axis) or 1, target.block(axis) or 1}
+            cuts[axis] = sorted(blocks | {shape[self.index(axis)] * (self.block(axis) or 1)})
             if any(high % low for low, high in itertools.pairwise(cuts[axis])):
                 middle = self.plain
                 plain = self.convert_shape(shape, middle)
@@ -194,7 +194,7 @@ class Layout:
 
     def _atoms(self, cuts: dict[str, list[int]]) -> list[tuple[str, int, int]]:
         """The parts (axis, low, high) of which the dims are made when axes are cut at strides."""
-        atoms = []
+        atoms: list[tuple[str, int, int]] = []
         for axis, inner in self.dims:
             block = self.block(axis) or 1
             points = [p for p in cuts[axis] if (p <= block if inner is not None else p >= block)]

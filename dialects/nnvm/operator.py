@@ -59,6 +59,7 @@ class Operator(ir.OpView):
     Class attributes:
         fusion: its pattern kind.
         is_view: whether the result is the first operand's buffer seen under another shape.
+        checks_data: whether operand values can be wrong at run time (an index out of range), which compiled code reports.
         fields: declared operands, results and attributes, in order.
     """
 
@@ -67,6 +68,7 @@ class Operator(ir.OpView):
 
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     is_view: ClassVar[bool] = False
+    checks_data: ClassVar[bool] = False
     operand_fields: ClassVar[tuple[Operand, ...]] = ()
     result_fields: ClassVar[tuple[Result, ...]] = ()
     attribute_fields: ClassVar[dict[str, Attribute]] = {}

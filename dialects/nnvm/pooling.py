@@ -195,7 +195,7 @@ class MaxPoolIndices(Pool):
         position = sum(strides[axis] * grid[i] for i, axis in enumerate(plain.axes))
         position = cls.patches(a, relayout(position, plain, layout), -1)
         taps = cls.patches(a, data, lowest(str(data.dtype)))
-        flat = (*taps.shape[: data.ndim], -1)
+        flat = (*taps.shape[: data.ndim], prod(a.pool_size))
         taps, position = taps.reshape(flat), position.reshape(flat)
         # A padded tap must not win over an equal element of the data.
         inside = cls.patches(a, np.ones(data.shape, bool), 0).reshape(flat)

@@ -64,7 +64,9 @@ class Concatenate(Operator, name="concatenate"):
             total = output[0]  # type: ignore[index]
         elif len(unknown) == 1 and total is not None:
             along[unknown[0]] = total - known
-        refined = [(*others[:axis], size, *others[axis + 1 :]) for size in (*along, total)]
+        refined: list[Shape] = [
+            (*others[:axis], size, *others[axis + 1 :]) for size in (*along, total)
+        ]
         return refined[:-1], refined[-1:]
 
     @classmethod

@@ -1,4 +1,6 @@
-"""Affine forms over loop indices, and how flat ones are split into dimensions again. Plain data, no MLIR."""
+"""Affine forms over loop indices, and how flat ones are split into dimensions again. Plain data, no
+MLIR.
+"""
 
 from __future__ import annotations
 
@@ -84,8 +86,8 @@ def delinearize(
         sizes: trip count of each loop.
 
     Returns:
-        Forms `f` with `flat == sum(strides[k] * f[k])` and `0 <= f[k] < extents[k]` over all iterations, or None where there
-        are no such affine forms.
+        Forms `f` with `flat == sum(strides[k] * f[k])` and `0 <= f[k] < extents[k]` over all
+        iterations, or None where there are no such affine forms.
     """
     rest = flat.normalized(sizes)
     parts = [Form.zero(len(sizes)) for _ in extents]
@@ -121,7 +123,8 @@ def coalesce(
         frozen: loops to leave alone.
 
     Returns:
-        For each new loop the old ones, outermost first. Loops that run once disappear, unless frozen.
+        For each new loop the old ones, outermost first. Loops that run once disappear, unless
+        frozen.
     """
     groups = [(d,) for d in range(len(sizes)) if sizes[d] != 1 or d in frozen]
 
@@ -131,9 +134,7 @@ def coalesce(
         span = 1
         for d in inner:
             span *= sizes[d]
-        return all(
-            f.coefficients[outer[-1]] == span * f.coefficients[inner[-1]] for f in forms
-        )
+        return all(f.coefficients[outer[-1]] == span * f.coefficients[inner[-1]] for f in forms)
 
     merged = True
     while merged:

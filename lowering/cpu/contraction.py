@@ -1,8 +1,9 @@
-"""Contractions and window reductions: convolutions, matrix products, pooling, with what is fused around them.
+"""Contractions and window reductions: convolutions, matrix products, pooling, with what is fused
+around them.
 
-The generator is driven by the loops and accesses of one reducing `linalg.generic` of the form `acc = acc op f(inputs...)`, never
-by the name of an operator: `reduction_problem.py` brings a kernel function into a normal form, `schedule.py` decides how it is
-tiled, `register_tile.py` emits it.
+The generator is driven by the loops and accesses of one reducing `linalg.generic` of the form `acc
+= acc op f(inputs...)`, never by the name of an operator: `reduction_problem.py` brings a kernel
+function into a normal form, `schedule.py` decides how it is tiled, `register_tile.py` emits it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from nnvm_mlir.lowering.cpu.emitter import Emitter, emit_function
 from nnvm_mlir.lowering.cpu.reduction_problem import match
 from nnvm_mlir.lowering.cpu.register_tile import RegisterTile
 from nnvm_mlir.lowering.cpu.structured import read
+
 from nnvm_mlir.mlir import func, ir
 from nnvm_mlir.target import Target
 

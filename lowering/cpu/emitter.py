@@ -1,8 +1,9 @@
 """Building kernels: a thin layer over the bindings for index arithmetic, memory accesses and loops.
 
-All operations go to the current insertion point. Buffers are flat (`memref<Nxf32>`); positions in them are `Index`es: Python
-integers where they are known while generating, `index` values where they are not. Arithmetic folds what is known, so that
-unrolled accesses become `base + constant`, which LLVM turns into displacements.
+All operations go to the current insertion point. Buffers are flat (`memref<Nxf32>`); positions in
+them are `Index`es: Python integers where they are known while generating, `index` values where they
+are not. Arithmetic folds what is known, so that unrolled accesses become `base + constant`, which
+LLVM turns into displacements.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from nnvm_mlir.mlir import arith, func, ir, memref, vector
 from nnvm_mlir.target import Target
 
 Index = int | ir.Value
-"""A position or a size: an integer where it is known while generating, else a value of type `index`."""
+"""A position or a size: an integer where it is known while generating, else a value of type
+`index`.
+"""
 
 # Up to this stride, loading everything between and shuffling is faster than gathering.
 _PICKED_STRIDE = 4
 
 
-class Unsupported(Exception):  # noqa: N818 - an answer ("not by this generator"), not an error
+class Unsupported(Exception):
     """The kernel function is outside of what a generator covers; another path must lower it."""
 
 
@@ -98,7 +101,9 @@ class Emitter:
             return max(a, b)
         return arith.MaxSIOp(self.index(a), self.index(b)).result
 
-    def linear(self, coefficients: Sequence[int], indices: Sequence[Index], offset: Index = 0) -> Index:
+    def linear(
+        self, coefficients: Sequence[int], indices: Sequence[Index], offset: Index = 0
+    ) -> Index:
         """`sum(coefficient * index) + offset`."""
         terms = (self.mul(i, c) for c, i in zip(coefficients, indices, strict=True) if c)
         return self.add(*terms, offset)
@@ -108,8 +113,12 @@ class Emitter:
 
     # Constants
 
-    def constant(self, value: float | int | bool, element: ir.Type, lanes: int | None = None) -> ir.Value:
-        """`value` of type `element`, or a vector of `lanes` copies; one operation a function, in its entry block."""
+    def constant(
+        self, value: float | int | bool, element: ir.Type, lanes: int | None = None
+    ) -> ir.Value:
+        """`value` of type `element`, or a vector of `lanes` copies; one operation a function, in
+        its entry block.
+        """
         return self._constant(
             (_bits(value), element, lanes), lambda: splat_attribute(value, element, lanes)
         )
@@ -134,14 +143,22 @@ class Emitter:
         return self._constants[key]
 
     def table(self, values: Sequence[int], name: str) -> ir.Value:
-        """A read-only `memref<Nxindex>` that holds `values`: a private global of the module called `name`."""
+        """A read-only `memref<Nxindex>` that holds `values`: a private global of the module called
+        `name`.
+        """
         type_ = ir.MemRefType.get([len(values)], self._index)
         tensor = ir.RankedTensorType.get([len(values)], self._index)
-        data = ir.DenseElementsAttr.get([ir.IntegerAttr.get(self._index, v) for v in values], tensor)
+        data = ir.DenseElementsAttr.get(
+            [ir.IntegerAttr.get(self._index, v) for v in values], tensor
+        )
         kernel = self._entry.owner
         with ir.InsertionPoint(kernel):
             memref.GlobalOp(
-                name, ir.TypeAttr.get(type_), sym_visibility="private", initial_value=data, constant=True
+                name,
+                ir.TypeAttr.get(type_),
+                sym_visibility="private",
+                initial_value=data,
+                constant=True,
             )
         with ir.InsertionPoint.at_block_begin(self._entry):
             return memref.GetGlobalOp(type_, name).result
@@ -185,7 +202,8 @@ class Emitter:
     ) -> ir.Value:
         """Loads `lanes` elements that are `stride` apart; the rest is as for `load`.
 
-        Small strides load all elements between (but not behind) and pick from them, which is faster than the hardware's gathers.
+        Small strides load all elements between (but not behind) and pick from them, which is faster
+        than the hardware's gathers.
         """
         element = ir.MemRefType(buffer.type).element_type
         type_ = ir.VectorType.get([lanes], element)
@@ -206,8 +224,12 @@ class Emitter:
         other = self.constant(masked_off, element, lanes)
         return self.op("vector.gather", [buffer, self.index(at), steps, every, other], type_)
 
-    def store(self, value: ir.Value, buffer: ir.Value, at: Index, mask: ir.Value | None = None) -> None:
-        """Stores a scalar or a vector (the lanes of `mask` only) at position `at` of a one-dimensional memref."""
+    def store(
+        self, value: ir.Value, buffer: ir.Value, at: Index, mask: ir.Value | None = None
+    ) -> None:
+        """Stores a scalar or a vector (the lanes of `mask` only) at position `at` of a
+        one-dimensional memref.
+        """
         if not isinstance(value.type, ir.VectorType):
             memref.StoreOp(value, buffer, [self.index(at)])
         elif mask is None:
@@ -228,7 +250,7 @@ class Emitter:
     # Arithmetic
 
     def fma(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
-        """`a * b + c`: fused for floating-point vectors and scalars, two operations for integers."""
+        """`a * b + c`: fused for floating-point numbers, two operations for integers."""
         element = element_type(c.type)
         if isinstance(element, ir.IntegerType):
             return arith.AddIOp(arith.MulIOp(a, b).result, c).result
@@ -236,7 +258,13 @@ class Emitter:
             return vector.FMAOp(a, b, c).result
         return self.op("math.fma", [a, b, c], c.type)
 
-    def op(self, name: str, operands: Sequence[ir.Value], result: ir.Type, attributes: dict | None = None) -> ir.Value:
+    def op(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        result: ir.Type,
+        attributes: dict | None = None,
+    ) -> ir.Value:
         """Any operation with one result, by name ("arith.addf")."""
         return ir.Operation.create(
             name, results=[result], operands=list(operands), attributes=attributes
@@ -265,9 +293,11 @@ class Emitter:
         body: Callable[..., Iterable[ir.Value] | None],
         carried: Sequence[ir.Value] = (),
     ) -> list[ir.Value]:
-        """`for i in range(lower, upper, step)`: `body(i, *carried)` returns the next values of `carried`.
+        """`for i in range(lower, upper, step)`: `body(i, *carried)` returns the next values of
+        `carried`.
 
-        Emits `scf.for`, or just the body where it is known to run once (and nothing where it never runs).
+        Emits `scf.for`, or just the body where it is known to run once (and nothing where it never
+        runs).
 
         Returns:
             The values of `carried` after the loop.
@@ -286,8 +316,11 @@ class Emitter:
             ir.Operation.create("scf.yield", operands=results)
         return list(loop.results)
 
-    def parallel(self, lower: Index, upper: Index, step: int, body: Callable[[Index], None]) -> None:
-        """A loop whose iterations are independent: spread over the target's threads if it has several.
+    def parallel(
+        self, lower: Index, upper: Index, step: int, body: Callable[[Index], None]
+    ) -> None:
+        """A loop whose iterations are independent: spread over the target's threads if it has
+        several.
 
         A kernel may have one of them, as its outermost loop.
         """
@@ -340,8 +373,8 @@ def emit_function(
         inputs: number of elements and element type of each argument.
         outputs: the same for each result; they become arguments after the inputs.
         target: what to generate for.
-        body: `body(emitter, input_buffers, output_buffers)` emits everything but the return. The function's constant tables
-            follow its inputs.
+        body: `body(emitter, input_buffers, output_buffers)` emits everything but the return. The
+            function's constant tables follow its inputs.
 
     Returns:
         The new function, at the place of the old one.
@@ -420,7 +453,9 @@ def element_bytes(element: ir.Type) -> int:
     return 8 if isinstance(element, ir.IndexType) else -(-element.width // 8)
 
 
-def splat_attribute(value: float | int | bool, element: ir.Type, lanes: int | None = None) -> ir.TypedAttr:
+def splat_attribute(
+    value: float | int | bool, element: ir.Type, lanes: int | None = None
+) -> ir.TypedAttr:
     """`value` as an attribute of type `element` or `vector<lanes x element>`."""
     if isinstance(element, ir.IntegerType | ir.IndexType):
         scalar = ir.IntegerAttr.get(element, int(value))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.graph import ENTRY, PARAMETER, entry_function, functions, variables
 from nnvm_mlir.lowering.cpu.loops import WORKSPACE
+from nnvm_mlir.lowering.linalg.registry import STATUS
 from nnvm_mlir.mlir import arith, func, ir, memref
 from nnvm_mlir.passes.fuse import storage_root
 from nnvm_mlir.passes.plan_memory import ALIGNMENT, ARENA_BYTES, OFFSET, OFFSETS, WEIGHT_BYTES
@@ -25,19 +26,37 @@ class Place:
     offset: int
 
 
-def lower_entry(module: ir.Module) -> int:
-    """Replaces the planned graph-level entry function; the kernels are at memref level already.
+@dataclass(frozen=True)
+class Entry:
+    """What a caller of the lowered entry function must know.
 
-    Returns:
-        The bytes of the arena: the plan's, then the workspace that the kernels share.
+    Attributes:
+        arena_bytes: of the arena: the plan's, then one status word (int64) for each check, then the workspace that kernels share.
+        status_offset: where the status words begin.
+        checks: for each status word the node that it speaks of.
     """
+
+    arena_bytes: int
+    status_offset: int
+    checks: tuple[str, ...]
+
+
+def lower_entry(module: ir.Module) -> Entry:
+    """Replaces the planned graph-level entry function; the kernels are at memref level already."""
     entry = entry_function(module)
     kernels = {f.name.value: f for f in functions(module) if f.name.value != ENTRY}
     arena = entry.attributes[ARENA_BYTES].value
     workspace = max((_workspace_bytes(kernel) for kernel in kernels.values()), default=0)
-    arena_bytes = arena + workspace
     block = entry.regions[0].blocks[0]
     terminator = block.operations[len(block.operations) - 1]
+    checks = [
+        _label(op)
+        for op in block.operations
+        if isinstance(op, func.CallOp) and STATUS in kernels[op.callee.value].attributes
+    ]
+    status_offset = arena
+    arena += _aligned(8 * len(checks))
+    arena_bytes = arena + workspace
     arguments = variables(entry)
     inputs = [v for v in arguments if v.kind != PARAMETER]
     sizes = [arena_bytes, entry.attributes[WEIGHT_BYTES].value]
@@ -64,32 +83,56 @@ def lower_entry(module: ir.Module) -> int:
     for value, buffer in zip(terminator.operands, outputs, strict=True):
         places[storage_root(value)] = Place(buffer, 0)
     with ir.InsertionPoint(body):
+        status = [Place(buffers[0], status_offset + 8 * i) for i in range(len(checks))]
+        _clear(status)
+        pending = iter(status)
         for op in block.operations:
             if not isinstance(op, func.CallOp):
                 continue
             for result, offset in zip(op.results, op.attributes[OFFSETS], strict=True):
                 places.setdefault(result, Place(buffers[0], offset))
-            operands = [places[storage_root(v)] for v in (*op.operands, *op.results)]
             kernel = kernels[op.callee.value]
+            operands = [places[storage_root(v)] for v in op.operands]
+            if STATUS in kernel.attributes:
+                operands.append(next(pending))
+            operands += [places[r] for r in op.results]
             if _workspace_bytes(kernel):
                 operands.append(Place(buffers[0], arena))
             with op.location:
                 _call(kernel, operands)
         func.ReturnOp([])
     entry.erase()
-    return arena_bytes
+    return Entry(arena_bytes, status_offset, tuple(checks))
 
 
 def _call(kernel: func.FuncOp, operands: list[Place]) -> None:
-    views = [
-        memref.ViewOp(t, place.base, arith.constant(ir.IndexType.get(), place.offset), []).result
-        for t, place in zip(kernel.type.inputs, operands, strict=True)
-    ]
+    views = [_view(t, place) for t, place in zip(kernel.type.inputs, operands, strict=True)]
     func.CallOp([], ir.FlatSymbolRefAttr.get(kernel.name.value), views)
+
+
+def _view(buffer_type: ir.Type, place: Place) -> ir.Value:
+    offset = arith.constant(ir.IndexType.get(), place.offset)
+    return memref.ViewOp(buffer_type, place.base, offset, []).result
+
+
+def _clear(status: list[Place]) -> None:
+    i64 = ir.IntegerType.get_signless(64)
+    for place in status:
+        word = _view(ir.MemRefType.get([1], i64), place)
+        memref.store(arith.constant(i64, 0), word, [arith.constant(ir.IndexType.get(), 0)])
+
+
+def _label(op: func.CallOp) -> str:
+    """The name of the node that a kernel call computes last, or of the kernel."""
+    return op.location.name_str if op.location.is_a_name() else op.callee.value
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def _workspace_bytes(kernel: func.FuncOp) -> int:
     """Bytes of workspace, rounded up to whole cache lines."""
     if WORKSPACE not in kernel.attributes:
         return 0
-    return -(-kernel.attributes[WORKSPACE].value // ALIGNMENT) * ALIGNMENT
+    return _aligned(kernel.attributes[WORKSPACE].value)

@@ -1,7 +1,9 @@
-"""The scalar side of kernels: regions of generics re-emitted on vectors, and trees of element-wise generics.
+"""The scalar side of kernels: regions of generics re-emitted on vectors, and trees of element-wise
+generics.
 
-`emit_region` evaluates the body of one generic on vectors (or scalars). `expression` joins element-wise generics that feed each
-other into one tree over the loops of whoever asks; `Evaluation` emits such trees, each part once for each point.
+`emit_region` evaluates the body of one generic on vectors (or scalars). `expression` joins
+element-wise generics that feed each other into one tree over the loops of whoever asks;
+`Evaluation` emits such trees, each part once for each point.
 """
 
 from __future__ import annotations
@@ -13,10 +15,13 @@ from nnvm_mlir.lowering.cpu import vector_math
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize
 from nnvm_mlir.lowering.cpu.emitter import Emitter, Unsupported
 from nnvm_mlir.lowering.cpu.structured import Access, Generic, Result, constant_value, producer
+
 from nnvm_mlir.mlir import arith, ir
 
 Position = Callable[[int], ir.Value]
-"""Gives the index of a loop as a value of type `index`, or as a vector of them where a value is a vector."""
+"""Gives the index of a loop as a value of type `index`, or as a vector of them where a value is a
+vector.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,16 @@ class Accumulator:
 
 @dataclass(frozen=True, eq=False)
 class Apply:
-    """A result of an element-wise generic, equal only to itself: a tree may share parts, many times over.
+    """A result of an element-wise generic, equal only to itself: a tree may share parts, many times
+    over.
 
     Attributes:
         generic: whose region to evaluate.
         result: which of its results.
-        operands: a tree for each operand of the generic (inputs, then inits); None where the region does not use it.
-        forms: the generic's loops over the caller's loops, if the region asks for their indices (else empty).
+        operands: a tree for each operand of the generic (inputs, then inits); None where the region
+            does not use it.
+        forms: the generic's loops over the caller's loops, if the region asks for their indices
+            (else empty).
     """
 
     generic: Generic
@@ -73,11 +81,13 @@ def expression(
     Args:
         access: what is read; results of element-wise generics are computed in place of being read.
         sizes: trip counts of the caller's loops.
-        accumulators: results that are leaves, with the position that the caller's iteration has of them.
+        accumulators: results that are leaves, with the position that the caller's iteration has of
+            them.
         shared: trees to share with; updated.
 
     Raises:
-        Unsupported: a producer is a reduction, is padded, or is not indexed by affine forms of the caller's loops.
+        Unsupported: a producer is a reduction, is padded, or is not indexed by affine forms of the
+            caller's loops.
     """
     source = access.source
     if not isinstance(source, Result):
@@ -107,7 +117,9 @@ def apply(
     accumulators: Mapping[Result, Form] | None = None,
     shared: Shared | None = None,
 ) -> Apply:
-    """The tree of a result of `generic` whose loops are `forms` over the caller's loops; see `expression`."""
+    """The tree of a result of `generic` whose loops are `forms` over the caller's loops; see
+    `expression`.
+    """
     shared = {} if shared is None else shared
     key = (generic, result, forms)
     if key in shared:
@@ -155,7 +167,8 @@ def rewrite(
     Args:
         node: the tree.
         change: gives the new form.
-        done: parts that were rewritten before, so that trees that share them do so afterwards; updated.
+        done: parts that were rewritten before, so that trees that share them do so afterwards;
+            updated.
     """
     done = {} if done is None else done
     if isinstance(node, Accumulator):
@@ -178,7 +191,8 @@ class Evaluation:
         lanes: length of the vectors; None for scalars.
         load: emits the read of a leaf.
         accumulators: values of the `Accumulator` leaves.
-        position: gives the caller's value of one of its loops (index type, vector of `lanes`); None where no region asks.
+        position: gives the caller's value of one of its loops (index type, vector of `lanes`); None
+            where no region asks.
     """
 
     def __init__(
@@ -243,10 +257,11 @@ def emit_region(
     Args:
         e: the emitter.
         generic: whose region.
-        values: one for each argument of the region (inputs, then inits), vectors of `lanes` elements; None where nothing that
-            is wanted depends on it.
+        values: one for each argument of the region (inputs, then inits), vectors of `lanes`
+            elements; None where nothing that is wanted depends on it.
         lanes: length of the vectors; None emits scalars.
-        wanted: values of the region to compute, by default those that it yields. Nothing else is emitted.
+        wanted: values of the region to compute, by default those that it yields. Nothing else is
+            emitted.
         position: gives the index of the generic's loop `dim` for `linalg.index`.
 
     Returns:

@@ -1,4 +1,6 @@
-"""From kernels on memrefs, vectors and loops to the LLVM dialect: the pipeline of passes, one reason a line."""
+"""From kernels on memrefs, vectors and loops to the LLVM dialect: the pipeline of passes, one
+reason a line.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ def pipeline(target: Target) -> list[str]:
     threads = [
         # The one parallel loop of a kernel becomes a parallel region of OpenMP.
         f"convert-scf-to-openmp{{num-threads={target.threads}}}",
-        # Removes the empty alloca scopes that the conversion leaves around loop bodies; convert-scf-to-cf cannot have them.
+        # Removes the empty alloca scopes that the conversion leaves around loop bodies;
+        # convert-scf-to-cf cannot have them.
         "canonicalize",
     ]
     return [
@@ -21,19 +24,22 @@ def pipeline(target: Target) -> list[str]:
         *(threads if target.threads > 1 else []),
         # Loops and conditionals become branches.
         "convert-scf-to-cf",
-        # Square roots, absolute values and the like have LLVM intrinsics; polynomials were emitted for most of the rest.
+        # Square roots, absolute values and the like have LLVM intrinsics; polynomials were emitted
+        # for most of the rest.
         "convert-math-to-llvm",
         # The rest (float64 error functions and the like) is left to the C library.
         "convert-math-to-libm",
-        # What is left (float64, plain loops) calls the C library; it takes vectors apart, so before these are lowered.
+        # What is left (float64, plain loops) calls the C library; it takes vectors apart, so before
+        # these are lowered.
         "convert-math-to-libm",
         # Multi-dimensional vector operations are unrolled, the others become LLVM's.
         "convert-vector-to-llvm",
         # Subviews and casts become pointer arithmetic, which may be affine.
         "expand-strided-metadata",
         "lower-affine",
-        # What LLVM has no operation for (ceiling division, ...) is written out, and so are conversions of bfloat16, which
-        # would be calls into a compiler's runtime library on processors without an instruction for them.
+        # What LLVM has no operation for (ceiling division, ...) is written out, and so are
+        # conversions of bfloat16, which would be calls into a compiler's runtime library on
+        # processors without an instruction for them.
         "arith-expand{include-bf16=true}",
         "finalize-memref-to-llvm",
         "convert-arith-to-llvm",

@@ -1,16 +1,18 @@
-"""The slow path that takes everything: a kernel function as plain loops over scalars, for LLVM's own vectoriser.
+"""The slow path that takes everything: a kernel function as plain loops over scalars, for LLVM's
+own vectoriser.
 
-It is the reference for the generators as well. Bufferisation allocates; kernels must not, so every allocation becomes a place in
-a workspace that the caller passes as the last argument.
+It is the reference for the generators as well. Bufferisation allocates; kernels must not, so every
+allocation becomes a place in a workspace that the caller passes as the last argument.
 """
 
 from __future__ import annotations
 
 import math
 
-from nnvm_mlir.errors import CompileError
 from nnvm_mlir.lowering.cpu import vector_math
 from nnvm_mlir.lowering.cpu.emitter import Emitter, element_bytes
+
+from nnvm_mlir.errors import CompileError
 from nnvm_mlir.mlir import PassManager, func, ir, linalg, memref
 from nnvm_mlir.target import Target
 
@@ -26,7 +28,8 @@ _BUFFERIZE = ",".join(
         "eliminate-empty-tensors",
         "one-shot-bufferize{bufferize-function-boundaries=1"
         " function-boundary-type-conversion=identity-layout-map}",
-        # Destination passing: results are written where the caller says, without a copy where that is possible.
+        # Destination passing: results are written where the caller says, without a copy where that
+        # is possible.
         "buffer-results-to-out-params{hoist-static-allocs=1 modify-public-functions=1}",
     ]
 )
@@ -37,10 +40,12 @@ def lower_to_loops(function: func.FuncOp) -> int:
     """Replaces a kernel function on tensors by loops over buffers.
 
     Args:
-        function: any function of linalg, tensor, scf and arith operations with static shapes; erased.
+        function: any function of linalg, tensor, scf and arith operations with static shapes;
+            erased.
 
     Returns:
-        The bytes of its workspace, also in its attribute `nnvm.workspace`. With 0 the function has neither attribute nor argument.
+        The bytes of its workspace, also in its attribute `nnvm.workspace`. With 0 the function has
+        neither attribute nor argument.
 
     Raises:
         CompileError: it cannot be bufferised, or allocates a buffer whose size is not known.
@@ -137,9 +142,7 @@ def _use_workspace(function: func.FuncOp) -> int:
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
         if "arg_attrs" in function.attributes:
             del function.attributes["arg_attrs"]
-        function.attributes[WORKSPACE] = ir.IntegerAttr.get(
-            ir.IntegerType.get_signless(64), size
-        )
+        function.attributes[WORKSPACE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size)
     for op, offset in zip(allocations, offsets, strict=True):
         with op.location, ir.InsertionPoint(op):
             at = ir.Operation.create(

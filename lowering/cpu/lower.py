@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nnvm_mlir.errors import operation_error
 from nnvm_mlir.graph import ENTRY, functions
-from nnvm_mlir.lowering.cpu.entry import lower_entry
+from nnvm_mlir.lowering.cpu.entry import Entry, lower_entry
 from nnvm_mlir.lowering.cpu.kernels import lower_kernel
 from nnvm_mlir.lowering.cpu.llvm import lower_to_llvm
 from nnvm_mlir.lowering.cpu.loops import lower_to_loops
@@ -17,7 +17,7 @@ from nnvm_mlir.target import Target
 Record = Callable[[str, ir.Module], None]
 
 
-def lower_module(module: ir.Module, target: Target, note: Record) -> int:
+def lower_module(module: ir.Module, target: Target, note: Record) -> Entry:
     """Lowers a planned module, in place.
 
     Args:
@@ -25,7 +25,7 @@ def lower_module(module: ir.Module, target: Target, note: Record) -> int:
         note: called with the name of each stage and the module after it.
 
     Returns:
-        The bytes of the arena that a call needs.
+        What a caller of the entry function must know.
 
     Raises:
         CompileError: a kernel cannot be lowered; it names the kernel.
@@ -37,11 +37,11 @@ def lower_module(module: ir.Module, target: Target, note: Record) -> int:
         if not lower_kernel(kernel, target):
             lower_to_loops(kernel)
     note("kernels", module)
-    arena_bytes = lower_entry(module)
+    lowered = lower_entry(module)
     note("entry", module)
     lower_to_llvm(module, target)
     note("llvm", module)
-    return arena_bytes
+    return lowered
 
 
 def _convert(kernel: func.FuncOp) -> func.FuncOp:

@@ -7,13 +7,13 @@ overwrite earlier ones where they overlap.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
 from nnvm_mlir.lowering.cpu.expressions import Load, Node, Shared, apply, expression
+from nnvm_mlir.lowering.cpu.common_loops import common_sizes, loops_over
 from nnvm_mlir.lowering.cpu.structured import (
     Access,
     Constant,
@@ -80,7 +80,7 @@ def decompose(function: func.FuncOp) -> Decomposition:
     def flat(values: Sequence[ir.Value]) -> tuple[tuple[int, ir.Type], ...]:
         return tuple((count_of(v.type), element_of(v.type)) for v in values)
 
-    pieces = tuple(piece for piece in walker.pieces if math.prod(piece.sizes))
+    pieces = tuple(piece for piece in walker.pieces if 0 not in piece.sizes)
     return Decomposition(flat(list(entry.arguments)), flat(list(terminator.operands)), pieces)
 
 
@@ -96,6 +96,8 @@ class _Walker:
     shared: dict[tuple[int, ...], Shared] = field(default_factory=dict)
 
     def walk(self, value: ir.Value, place: Form, output: int) -> None:
+        if 0 in shape_of(value.type):
+            return
         op = producer(value)
         step = _STEPS.get(op.name) if op is not None else None
         if step is not None:
@@ -130,9 +132,18 @@ class _Walker:
         if where is None:
             raise Unsupported("a result that is not written dimension by dimension")
         dims = len(generic.sizes)
+        place = place.compose(where, dims)
         loops = tuple(Form.of_dim(d, dims) for d in range(dims))
-        node = apply(generic, number, loops, generic.sizes, shared=self._shared(generic.sizes))
-        self._add(output, generic.sizes, place.compose(where, dims), node, element_of(value.type))
+        sizes: Sequence[int] = generic.sizes
+        try:
+            node = apply(generic, number, loops, sizes, shared=self._shared(sizes))
+        except Unsupported:
+            # Where a producer has more loops than this generic, because of a reshape in between.
+            sizes = common_sizes(self.reader.generics)
+            loops = loops_over(generic, sizes)
+            node = apply(generic, number, loops, sizes, shared=self._shared(sizes))
+        position = place.compose(loops, len(sizes))
+        self._add(output, sizes, position, node, element_of(value.type))
 
     def _insert(self, op: ir.Operation, value: ir.Value, place: Form, output: int) -> None:
         part, whole = op.operands[:2]

@@ -1,8 +1,9 @@
 """Software prefetching of weights that do not fit the second-level cache.
 
-Without it the arithmetic waits for the weights whenever they were not used just before, which is the normal case in a network. While
-one group of output channels is computed, its weights are read once for each tile of rows; each of these passes asks for an equal
-share of the next group's weights ("spread"), and for its own a few steps ahead.
+Without it the arithmetic waits for the weights whenever they were not used just before, which is
+the normal case in a network. While one group of output channels is computed, its weights are read
+once for each tile of rows; each of these passes asks for an equal share of the next group's weights
+("spread"), and for its own a few steps ahead.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nnvm_mlir.lowering.cpu.reduction_problem import Operand, Problem
 from nnvm_mlir.lowering.cpu.emitter import Emitter, Index
+from nnvm_mlir.lowering.cpu.reduction_problem import Operand, Problem
 from nnvm_mlir.lowering.cpu.schedule import Schedule
 from nnvm_mlir.lowering.cpu.structured import Argument
+
 from nnvm_mlir.mlir import ir
 
-# Reduction steps ahead: a step takes about 14 cycles, so that this covers the latency of a third-level cache or more.
+# Reduction steps ahead: a step takes about 14 cycles, so that this covers the latency of a
+# third-level cache or more.
 _STEPS_AHEAD = 32
 
 
@@ -45,25 +48,34 @@ class WeightStream:
 def weight_stream(problem: Problem, schedule: Schedule, l2_bytes: int) -> WeightStream | None:
     """The stream of weights to prefetch; None where that would not pay."""
     streamed = [n for n, o in enumerate(problem.operands) if o.is_vector]
-    if len(streamed) != 1 or len(problem.operands) != 2 or problem.dot or schedule.flat or schedule.window is not None:
+    if (
+        len(streamed) != 1
+        or len(problem.operands) != 2
+        or problem.dot
+        or schedule.flat
+        or schedule.window is not None
+    ):
         return None
     weights = problem.operands[streamed[0]]
-    if not isinstance(weights.access.source, Argument) or 2 * weights.footprint(problem.sizes) <= l2_bytes:
+    if (
+        not isinstance(weights.access.source, Argument)
+        or 2 * weights.footprint(problem.sizes) <= l2_bytes
+    ):
         return None
     coefficients = weights.access.form.coefficients
     if weights.lane_stride != 1:
         return None
     columns = [
-        d
-        for d in schedule.order
-        if coefficients[d] and problem.sizes[d] > schedule.widths[d]
+        d for d in schedule.order if coefficients[d] and problem.sizes[d] > schedule.widths[d]
     ]
     if not columns:
         return None
     group = coefficients[columns[-1]] * schedule.widths[columns[-1]]
     if group != _span(problem, schedule, weights):
         return None
-    rows = tuple(d for d in schedule.order[schedule.order.index(columns[-1]) + 1 :] if not coefficients[d])
+    rows = tuple(
+        d for d in schedule.order[schedule.order.index(columns[-1]) + 1 :] if not coefficients[d]
+    )
     passes = math.prod(-(-problem.sizes[d] // schedule.widths[d]) for d in rows)
     if passes == 1:
         return None
@@ -74,9 +86,7 @@ def weight_stream(problem: Problem, schedule: Schedule, l2_bytes: int) -> Weight
 
 def _span(problem: Problem, schedule: Schedule, weights: Operand) -> int:
     """Elements between the first and the last that one tile reads."""
-    extents = [
-        1 if d in problem.parallel_loops else size for d, size in enumerate(problem.sizes)
-    ]
+    extents = [1 if d in problem.parallel_loops else size for d, size in enumerate(problem.sizes)]
     for d in problem.parallel_loops:
         extents[d] = schedule.widths[d]
     low, high = weights.access.form.bounds(extents)

@@ -1,4 +1,6 @@
-"""The normal form of a reduction: what `schedule.py` and `register_tile.py` work on, and how a kernel function is brought into it."""
+"""The normal form of a reduction: what `schedule.py` and `register_tile.py` work on, and how a
+kernel function is brought into it.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ from nnvm_mlir.lowering.cpu.expressions import (
     rewrite,
 )
 from nnvm_mlir.lowering.cpu.structured import Access, Generic, Kernel, Result, producer
+
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.target import Target
 
-# The neutral element of each reduction: what a padded element may be, so that skipping it changes nothing.
+# The neutral element of each reduction: what a padded element may be, so that skipping it changes
+# nothing.
 _NEUTRAL = {
     "arith.addf": 0.0,
     "arith.addi": 0,
@@ -35,7 +39,8 @@ _NEUTRAL = {
     "arith.minui": None,
 }
 
-# Elements of a reduction without products are gathered up to this distance: beyond, it is better to reduce along rows.
+# Elements of a reduction without products are gathered up to this distance: beyond, it is better to
+# reduce along rows.
 _GATHERED_STRIDE = 8
 
 
@@ -86,7 +91,8 @@ class Combine:
 
 @dataclass(frozen=True)
 class Problem:
-    """A reduction in normal form. All forms are over its loops; the last loop is over the lanes of a vector.
+    """A reduction in normal form. All forms are over its loops; the last loop is over the lanes of
+    a vector.
 
     Attributes:
         kernel: the kernel function.
@@ -94,14 +100,17 @@ class Problem:
         sizes: trip count of each loop.
         reductions: for each loop whether it is a reduction.
         lanes: length of the vectors (the size of the last loop).
-        dot: whether the lanes run along a reduction, so that they are summed up in the end; else they run along the output.
-        block: the loop over vectors of the dimension that the lanes are from; None where one vector spans it.
+        dot: whether the lanes run along a reduction, so that they are summed up in the end; else
+            they run along the output.
+        block: the loop over vectors of the dimension that the lanes are from; None where one vector
+            spans it.
         tail: lanes in use in the last of these vectors.
         operands: inputs of the reduction that its body uses.
         combine: the body.
         init: the accumulator's first value.
         output: position of the accumulator in the reduction's own result.
-        results: for each result of the kernel its value, as a tree over the accumulator, and its position.
+        results: for each result of the kernel its value, as a tree over the accumulator, and its
+            position.
     """
 
     kernel: Kernel
@@ -138,7 +147,8 @@ def match(kernel: Kernel, target: Target) -> Problem:
     """Brings a kernel into the normal form.
 
     Raises:
-        Unsupported: it is no single reduction with element-wise generics around it, or no loop can be vectorised.
+        Unsupported: it is no single reduction with element-wise generics around it, or no loop can
+            be vectorised.
     """
     reducing = [g for g in kernel.generics if not g.is_elementwise]
     if len(reducing) != 1:
@@ -223,7 +233,9 @@ def _result(result: Result, main: Generic, accumulator: dict[Result, Form]) -> t
 
 
 def _locate(generic: Generic, main: Generic) -> tuple[Form, ...] | None:
-    """The loops of an element-wise generic after `main` as forms over the loops of `main`; None if it does not depend on it."""
+    """The loops of an element-wise generic after `main` as forms over the loops of `main`; None if
+    it does not depend on it.
+    """
     for access in generic.inputs:
         if access is None or not isinstance(access.source, Result):
             continue
@@ -348,14 +360,12 @@ def _lane_loop(
 ) -> int:
     """The loop to vectorise.
 
-    Best is one that walks over the output and all operands with stride 1 or not at all. For products, a reduction loop that walks
-    over all operands with stride 1 is next. Then operands may be gathered, where neighbouring lanes are close or where the vectors
-    are used for many products.
+    Best is one that walks over the output and all operands with stride 1 or not at all. For
+    products, a reduction loop that walks over all operands with stride 1 is next. Then operands may
+    be gathered, where neighbouring lanes are close or where the vectors are used for many products.
     """
     along_output = [
-        d
-        for d in range(len(reductions))
-        if all(f.coefficients[d] == 1 for f in outputs)
+        d for d in range(len(reductions)) if all(f.coefficients[d] == 1 for f in outputs)
     ]
     for d in along_output:
         if all(f.coefficients[d] in (0, 1) for f in (*operands, *around)):

@@ -26,7 +26,7 @@ from nnvm_mlir.lowering.cpu.expressions import (
     rewrite,
     subtrees,
 )
-from nnvm_mlir.lowering.cpu.row_loops import common_sizes, loops_over, reduced
+from nnvm_mlir.lowering.cpu.common_loops import common_sizes, loops_over, reduced
 from nnvm_mlir.lowering.cpu.structured import Argument, Generic, Kernel, Result, producer
 from nnvm_mlir.mlir import ir
 

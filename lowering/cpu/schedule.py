@@ -1,4 +1,6 @@
-"""How a reduction is tiled and ordered, from its shape and the target. No MLIR here, and no constants of one machine."""
+"""How a reduction is tiled and ordered, from its shape and the target. No MLIR here, and no
+constants of one machine.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nnvm_mlir.lowering.cpu.reduction_problem import Operand, Problem
+
 from nnvm_mlir.target import Target
 
-# Model of a core, in operations a cycle: two fused multiply-adds, and a little less than two loads. A chain of dependent
-# additions takes _LATENCY cycles a link. These are what current cores from all makers have in common.
+# Model of a core, in operations a cycle: two fused multiply-adds, and a little less than two loads.
+# A chain of dependent additions takes _LATENCY cycles a link. These are what current cores from all
+# makers have in common.
 _ARITHMETIC_RATE = 2.0
 _LOAD_RATE = 1.6
 _LATENCY = 4
@@ -23,7 +27,8 @@ _BODY_PENALTY = 0.01
 # Windows up to this size are unrolled or masked tap by tap.
 _UNROLLED_TAPS = 8
 
-# Reduction loops at least this long run as loops of their own; shorter ones are flattened into one loop over all taps.
+# Reduction loops at least this long run as loops of their own; shorter ones are flattened into one
+# loop over all taps.
 _LONG_LOOP = 8
 
 
@@ -36,7 +41,8 @@ class Schedule:
         order: the parallel loops, outermost first.
         parallel: how many of these together are spread over the threads.
         reductions: the reduction loops, outermost first.
-        window: the reduction loop that is unrolled inside the tile, so that every element is loaded once and used for all taps.
+        window: the reduction loop that is unrolled inside the tile, so that every element is loaded
+            once and used for all taps.
         flat: whether the reduction is one loop over all taps with tabulated offsets.
         unroll: unrolling of the innermost reduction loop.
     """
@@ -71,7 +77,8 @@ def choose(problem: Problem, target: Target) -> Schedule:
             and len(reductions) > 1
             and (inner in guarded_loops(problem) or problem.sizes[inner] < _LONG_LOOP)
         )
-        # Long loops over contiguous rows gain from unrolling; over a block of channels it only adds pressure.
+        # Long loops over contiguous rows gain from unrolling; over a block of channels it only adds
+        # pressure.
         long = inner is not None and problem.sizes[inner] >= 2 * problem.lanes
         unroll = 4 if long and not flat and not problem.dot else 1
         window = None
@@ -85,12 +92,20 @@ def choose(problem: Problem, target: Target) -> Schedule:
         order = tuple(sorted(problem.parallel_loops, key=lambda d: -problem.output.coefficients[d]))
         flat, unroll = False, 1
     return Schedule(
-        widths, order, _parallel_loops(problem, target, widths, order), reductions, window, flat, unroll
+        widths,
+        order,
+        _parallel_loops(problem, target, widths, order),
+        reductions,
+        window,
+        flat,
+        unroll,
     )
 
 
 def even_split(extent: int, width: int) -> list[tuple[int, int]]:
-    """Cuts `extent` into the fewest parts of at most `width`, all equally wide or one apart: (width, how many) pairs."""
+    """Cuts `extent` into the fewest parts of at most `width`, all equally wide or one apart:
+    (width, how many) pairs.
+    """
     parts = -(-extent // width)
     narrow, wider = divmod(extent, parts)
     return [(w, n) for w, n in ((narrow + 1, wider), (narrow, parts - wider)) if n]
@@ -119,7 +134,9 @@ def _tiles(problem: Problem, limits: dict[int, int]) -> Iterator[dict[int, int]]
 
 
 def _fills_inner(problem: Problem, widths: dict[int, int], inner_first: Sequence[int]) -> bool:
-    """Whether a tile extends along an outer loop only where it spans the inner one (so that memory is read in long runs)."""
+    """Whether a tile extends along an outer loop only where it spans the inner one (so that memory
+    is read in long runs).
+    """
     for inner, outer in itertools.pairwise(inner_first):
         if widths.get(outer, 1) > 1 and widths.get(inner, 1) < problem.sizes[inner]:
             return False
@@ -132,7 +149,9 @@ def _cheapest(
     fits: Callable[[dict[int, int]], bool],
     cost: Callable[[dict[int, int]], float],
 ) -> tuple[int, ...]:
-    """Of the tiles that fit, the one with the least total cost; `cost(widths)` is that of one reduction step of one tile."""
+    """Of the tiles that fit, the one with the least total cost; `cost(widths)` is that of one
+    reduction step of one tile.
+    """
     best, best_widths = math.inf, {}
     for widths in _tiles(problem, limits):
         if not fits(widths):
@@ -151,7 +170,9 @@ def _cheapest(
 def _contraction_tile(
     problem: Problem, target: Target, streamed: Sequence[Operand], broadcast: Sequence[Operand]
 ) -> tuple[int, ...]:
-    """A tile of vectors (loops of the streamed operand) times broadcast elements (loops of the other)."""
+    """A tile of vectors (loops of the streamed operand) times broadcast elements (loops of the
+    other).
+    """
     inner_first = sorted(problem.parallel_loops, key=lambda d: problem.output.coefficients[d])
     rows = [d for d in inner_first if _depends(broadcast, d) and not _depends(streamed, d)]
     columns = [d for d in inner_first if _depends(streamed, d) and not _depends(broadcast, d)]
@@ -196,7 +217,7 @@ def _contraction_tile(
 
 
 def _window_tile(problem: Problem, target: Target, window: int | None) -> tuple[int, ...]:
-    """A tile along one loop of the output, chosen so that neighbouring windows share their loads."""
+    """A tile along one loop of the output, so that neighbouring windows share their loads."""
     taps = 1 if window is None else problem.sizes[window]
     guards = [g.form for o in problem.operands for g in o.access.guards]
     held = taps if len(problem.operands) > 1 else 0  # the weights of the taps stay in registers
@@ -228,7 +249,9 @@ def _window_tile(problem: Problem, target: Target, window: int | None) -> tuple[
 
 
 def _is_peeled(problem: Problem, window: int, widths: Sequence[int]) -> bool:
-    """Whether padding of `window` is always known while generating: it depends on the tiled loop, or there is none."""
+    """Whether padding of `window` is always known while generating: it depends on the tiled loop,
+    or there is none.
+    """
     for operand in problem.operands:
         for guard in operand.access.guards:
             along_lanes = guard.form.coefficients[problem.lane_loop] != 0
@@ -245,9 +268,7 @@ def _distinct_loads(problem: Problem, loop: int, width: int, window: int | None)
     for operand in problem.operands:
         coefficients = operand.access.form.coefficients
         step = 0 if window is None else coefficients[window]
-        total += len(
-            {p * coefficients[loop] + t * step for p in range(width) for t in range(taps)}
-        )
+        total += len({p * coefficients[loop] + t * step for p in range(width) for t in range(taps)})
     return total
 
 
@@ -258,7 +279,9 @@ def _contraction_order(
     streamed: Sequence[Operand],
     broadcast: Sequence[Operand],
 ) -> tuple[int, ...]:
-    """Batch-like loops outermost; then the weights' loops outside of the rows', unless the rows are what does not fit."""
+    """Batch-like loops outermost; then the weights' loops outside of the rows', unless the rows are
+    what does not fit.
+    """
     by_stride = sorted(problem.parallel_loops, key=lambda d: -problem.output.coefficients[d])
     shared = [d for d in by_stride if _depends(streamed, d) == _depends(broadcast, d)]
     columns = [d for d in by_stride if d not in shared and _depends(streamed, d)]
@@ -272,7 +295,9 @@ def _contraction_order(
 def _parallel_loops(
     problem: Problem, target: Target, widths: Sequence[int], order: Sequence[int]
 ) -> int:
-    """How many of the outer loops the threads share: enough for every thread to get nearly the same."""
+    """How many of the outer loops the threads share: enough for every thread to get nearly the
+    same.
+    """
     if target.threads == 1:
         return 0
     tiles = 1

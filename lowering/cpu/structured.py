@@ -1,10 +1,11 @@
 """Kernel functions as plain data: loops, affine accesses into flat buffers, and expression trees.
 
-A kernel function at linalg level is a graph of `linalg.generic` operations between reshapes, slices and pads. The generators do
-not want the graph, they want to know *which element of which buffer* an iteration touches. `read` answers that: every operand of
-every generic becomes an `Access`, an affine form over the generic's loops into the flat (row-major) buffer it comes from, with
-`tensor.pad`, `tensor.extract_slice` and the reshapes on the way folded in. Emitting the region of a generic is in
-`expressions.py`.
+A kernel function at linalg level is a graph of `linalg.generic` operations between reshapes, slices
+and pads. The generators do not want the graph, they want to know *which element of which buffer* an
+iteration touches. `read` answers that: every operand of every generic becomes an `Access`, an
+affine form over the generic's loops into the flat (row-major) buffer it comes from, with
+`tensor.pad`, `tensor.extract_slice` and the reshapes on the way folded in. Emitting the region of a
+generic is in `expressions.py`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from functools import cached_property
 
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
 from nnvm_mlir.lowering.cpu.emitter import Unsupported, constant_tables
+
 from nnvm_mlir.mlir import func, ir
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of the kernel function, or one of its `constant_tables`, which are numbered after the arguments."""
+    """An argument of the kernel function, or one of its `constant_tables`, which are numbered after
+    the arguments.
+    """
 
     index: int
 
@@ -60,7 +64,9 @@ Source = Argument | Constant | Undefined | Result
 
 @dataclass(frozen=True)
 class Guard:
-    """A range check from a `tensor.pad`: the element is in the buffer where `0 <= form < size`, else it is the padding."""
+    """A range check from a `tensor.pad`: the element is in the buffer where `0 <= form < size`,
+    else it is the padding.
+    """
 
     form: Form
     size: int
@@ -72,7 +78,8 @@ class Access:
 
     Attributes:
         source: where the buffer comes from.
-        form: position in it as an affine form over the loops. Only meaningful where every guard holds.
+        form: position in it as an affine form over the loops. Only meaningful where every guard
+            holds.
         element: element type.
         guards: range checks left by padding, none that always holds.
         padding: what is read where a guard fails; None without guards.
@@ -93,7 +100,9 @@ class Access:
         )
 
     def compose(self, forms: Sequence[Form], dims: int) -> Access:
-        """This access with loop i replaced by `forms[i]`, which are over `dims` loops of somebody else."""
+        """This access with loop i replaced by `forms[i]`, which are over `dims` loops of somebody
+        else.
+        """
         return self.map(lambda form: form.compose(forms, dims))
 
 
@@ -105,7 +114,8 @@ class Generic:
         operation: the operation itself.
         sizes: trip count of each loop.
         reductions: for each loop whether it is a reduction.
-        inputs: accesses of the `ins`; None where the region does not use the operand (the shape-only window of a pooling).
+        inputs: accesses of the `ins`; None where the region does not use the operand (the
+            shape-only window of a pooling).
         inits: accesses of the `outs` as they are before.
         outputs: for each result the position that an iteration writes, over the loops.
         elements: element type of each result.
@@ -151,7 +161,8 @@ class Kernel:
         function: the `func.func` on tensors.
         arguments: number of elements and element type of each argument.
         generics: those that the results need, producers first.
-        results: for each result of the function the generic's result that it is (possibly reshaped).
+        results: for each result of the function the generic's result that it is (possibly
+            reshaped).
     """
 
     function: func.FuncOp
@@ -169,7 +180,8 @@ def read(function: func.FuncOp) -> Kernel:
     """Reads a kernel function at linalg level.
 
     Raises:
-        Unsupported: it has operations, dynamic shapes or index expressions that this form cannot express.
+        Unsupported: it has operations, dynamic shapes or index expressions that this form cannot
+            express.
     """
     reader = Reader()
     entry = function.regions[0].blocks[0]
@@ -182,7 +194,9 @@ def read(function: func.FuncOp) -> Kernel:
         if not isinstance(access.source, Result) or access.guards:
             raise Unsupported("a result is not computed by a linalg.generic")
         identity = Form(row_major_strides(shape_of(value.type)))
-        if access.form.normalized(shape_of(value.type)) != identity.normalized(shape_of(value.type)):
+        if access.form.normalized(shape_of(value.type)) != identity.normalized(
+            shape_of(value.type)
+        ):
             raise Unsupported("a result is a slice or a permutation")
         if access.source.generic.counts[access.source.index] != count:
             raise Unsupported("a result is a slice")
@@ -234,7 +248,9 @@ class Reader:
         return generic
 
     def access(self, value: ir.Value, forms: Sequence[Form], sizes: Sequence[int]) -> Access:
-        """Traces element `forms` (one a dimension, over loops of `sizes`) of `value` to the buffer it lies in."""
+        """Traces element `forms` (one a dimension, over loops of `sizes`) of `value` to the buffer
+        it lies in.
+        """
         element = element_of(value.type)
         guards: list[Guard] = []
         padding: float | int | None = None
@@ -329,7 +345,9 @@ def constant_value(op: ir.Operation) -> float | int:
 
 
 def _filled(generic: Generic, number: int) -> Constant | None:
-    """The constant that a generic just copies (a generalised linalg.fill or broadcast of a constant)."""
+    """The constant that a generic just copies (a generalised linalg.fill or broadcast of a
+    constant).
+    """
     value = generic.yielded[number]
     op = producer(value)
     if op is None:
@@ -346,7 +364,10 @@ def _filled(generic: Generic, number: int) -> Constant | None:
 def _check_region(block: ir.Block) -> None:
     for op in block.operations:
         name = op.operation.name
-        if not name.startswith(("arith.", "math.")) and name not in ("linalg.yield", "linalg.index"):
+        if not name.startswith(("arith.", "math.")) and name not in (
+            "linalg.yield",
+            "linalg.index",
+        ):
             raise Unsupported(f"{name} in the region of a linalg.generic")
         for operand in op.operands:
             source = producer(operand)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, storage_type
-from nnvm_mlir.lowering.linalg.registry import apply_rule
+from nnvm_mlir.lowering.linalg.registry import STATUS, apply_rule
 from nnvm_mlir.mlir import func, ir
 
 
 def convert_function(function: func.FuncOp) -> func.FuncOp:
     """Replaces `function` by one on linalg-level tensors, with the same name and attributes.
+
+    A function with operators that check data takes one more argument: see `STATUS`.
 
     Raises:
         NotImplementedError: an operator has no rule; nothing has been replaced then.
@@ -18,6 +20,9 @@ def convert_function(function: func.FuncOp) -> func.FuncOp:
     return_op = block.operations[len(block.operations) - 1]
     inputs = [storage_type(TensorType.of(argument)) for argument in block.arguments]
     outputs = [storage_type(TensorType.of(value)) for value in return_op.operands]
+    checks_data = any(getattr(op, "checks_data", False) for op in block.operations)
+    if checks_data:
+        inputs.append(ir.MemRefType.get([1], ir.IntegerType.get_signless(64)))
     name = function.name.value
     converted = func.FuncOp(
         name,
@@ -28,7 +33,10 @@ def convert_function(function: func.FuncOp) -> func.FuncOp:
     )
     try:
         entry = converted.add_entry_block()
-        values = dict(zip(block.arguments, entry.arguments, strict=True))
+        values = dict(zip(block.arguments, entry.arguments, strict=False))
+        if checks_data:
+            i64 = ir.IntegerType.get_signless(64)
+            converted.attributes[STATUS] = ir.IntegerAttr.get(i64, len(inputs) - 1)
         builder = LinalgBuilder()
         with ir.InsertionPoint(entry):
             for op in block.operations:

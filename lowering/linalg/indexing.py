@@ -15,15 +15,15 @@ from nnvm_mlir.dialects.nnvm.types import is_float
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of, to_storage
 from nnvm_mlir.lowering.linalg.loops import for_each
 from nnvm_mlir.lowering.linalg.positions import (
-    checked_index,
     copied,
     gather,
     index,
     loop_index,
+    position,
+    valid_positions,
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-
 from nnvm_mlir.mlir import arith, ir, tensor
 
 
@@ -36,14 +36,15 @@ def take(b: LinalgBuilder, op: ops.Take, data: ir.Value, indices: ir.Value) -> i
     axis = 0 if flat else normalize_axis(op.axis, rank)
     shape, dtype = op.result_types[0].shape, op.operand_types[1].dtype
     count = len(shape_of(indices))
+    valid = valid_positions(b, indices, dtype, [sizes[axis]])
 
-    def position(value: ir.Value) -> list[ir.Value]:
+    def place(value: ir.Value) -> list[ir.Value]:
         before = [loop_index(i) for i in range(axis)]
         after = [loop_index(i + count - 1) for i in range(axis + 1, rank)]
-        return [*before, checked_index(value, dtype, sizes[axis]), *after]
+        return [*before, position(value), *after]
 
     access = [ir.AffineDimExpr.get(axis + i) for i in range(count)]
-    return gather(b, source, shape, position, [indices], [_map(shape, access)])
+    return gather(b, source, shape, place, [valid], [_map(shape, access)])
 
 
 @lowers(ops.GatherElements)
@@ -53,13 +54,14 @@ def gather_elements(
     """One generic that replaces the position along the axis by the index."""
     shape, sizes, dtype = shape_of(indices), shape_of(data), op.operand_types[1].dtype
     axis = normalize_axis(op.axis, len(shape))
+    valid = valid_positions(b, indices, dtype, [sizes[axis]])
 
-    def position(value: ir.Value) -> list[ir.Value]:
+    def place(value: ir.Value) -> list[ir.Value]:
         at = [loop_index(i) for i in range(len(shape))]
-        at[axis] = checked_index(value, dtype, sizes[axis])
+        at[axis] = position(value)
         return at
 
-    return gather(b, data, shape, position, [indices], [ir.AffineMap.get_identity(len(shape))])
+    return gather(b, data, shape, place, [valid], [ir.AffineMap.get_identity(len(shape))])
 
 
 @lowers(ops.GatherNd)
@@ -68,15 +70,16 @@ def gather_nd(b: LinalgBuilder, op: ops.GatherNd, data: ir.Value, indices: ir.Va
     batch, sizes, dtype = op.batch_dims, shape_of(data), op.operand_types[1].dtype
     depth, *points = shape_of(indices)
     shape = op.result_types[0].shape
+    valid = valid_positions(b, indices, dtype, sizes[batch : batch + depth], along=0)
 
-    def position(*values: ir.Value) -> list[ir.Value]:
+    def place(*values: ir.Value) -> list[ir.Value]:
         own = [loop_index(i) for i in range(batch)]
-        named = [checked_index(v, dtype, sizes[batch + i]) for i, v in enumerate(values)]
+        named = [position(value) for value in values]
         return [*own, *named, *(loop_index(i) for i in range(len(points), len(shape)))]
 
     dims = [ir.AffineDimExpr.get(i) for i in range(len(points))]
     maps = [_map(shape, [ir.AffineConstantExpr.get(i), *dims]) for i in range(depth)]
-    return gather(b, data, shape, position, [indices] * depth, maps)
+    return gather(b, data, shape, place, [valid] * depth, maps)
 
 
 @lowers(ops.ScatterElements)
@@ -86,12 +89,12 @@ def scatter_elements(
     """A loop over the updates, in order, that writes into a copy of the data."""
     sizes, dtype = shape_of(data), op.operand_types[1].dtype
     axis = normalize_axis(op.axis, len(sizes))
+    valid = valid_positions(b, indices, dtype, [sizes[axis]])
 
-    def position(at: Sequence[ir.Value]) -> list[ir.Value]:
-        value = tensor.extract(indices, list(at))
-        return [*at[:axis], checked_index(value, dtype, sizes[axis]), *at[axis + 1 :]]
+    def place(at: Sequence[ir.Value]) -> list[ir.Value]:
+        return [*at[:axis], position(tensor.extract(valid, list(at))), *at[axis + 1 :]]
 
-    return _scatter(b, op, data, updates, position)
+    return _scatter(b, op, data, updates, place)
 
 
 @lowers(ops.ScatterNd)
@@ -101,14 +104,14 @@ def scatter_nd(
     """A loop over the elements of the updates, in order, that writes into a copy of the data."""
     sizes, dtype = shape_of(data), op.operand_types[1].dtype
     *points, depth = shape_of(indices)
+    valid = valid_positions(b, indices, dtype, sizes[:depth], along=len(points))
 
-    def position(at: Sequence[ir.Value]) -> list[ir.Value]:
+    def place(at: Sequence[ir.Value]) -> list[ir.Value]:
         point = at[: len(points)]
-        values = [tensor.extract(indices, [*point, index(i)]) for i in range(depth)]
-        named = [checked_index(v, dtype, sizes[i]) for i, v in enumerate(values)]
+        named = [position(tensor.extract(valid, [*point, index(i)])) for i in range(depth)]
         return [*named, *at[len(points) :]]
 
-    return _scatter(b, op, data, updates, position)
+    return _scatter(b, op, data, updates, place)
 
 
 def _scatter(
@@ -116,15 +119,15 @@ def _scatter(
     op: ops.Scattering,
     data: ir.Value,
     updates: ir.Value,
-    position: Callable[[Sequence[ir.Value]], list[ir.Value]],
+    place: Callable[[Sequence[ir.Value]], list[ir.Value]],
 ) -> ir.Value:
-    """Each update meets the element of a copy of `data` at `position(its own position)`."""
+    """Each update meets the element of a copy of `data` at `place(its own position)`."""
     dtype = op.operand_types[0].dtype
     s = Scalars(dtype)
     combine = {"add": s.add, "mul": s.mul, "max": s.max, "min": s.min}.get(op.reduction)
 
     def body(at: Sequence[ir.Value], result: ir.Value) -> list[ir.Value]:
-        target, value = position(at), tensor.extract(updates, list(at))
+        target, value = place(at), tensor.extract(updates, list(at))
         if combine is not None:
             old = from_storage(tensor.extract(result, target), dtype)
             value = to_storage(combine(old, from_storage(value, dtype)), dtype)

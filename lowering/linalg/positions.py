@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from nnvm_mlir.dialects.nnvm.types import is_unsigned
-from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
+import numpy as np
 
-from nnvm_mlir.mlir import arith, ir, linalg, tensor
+from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
+from nnvm_mlir.lowering.linalg.registry import STATUS
+from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+from nnvm_mlir.mlir import arith, func, ir, linalg, memref, scf, tensor
 
 
 def index(value: int) -> ir.Value:
@@ -21,17 +23,55 @@ def loop_index(dim: int) -> ir.Value:
     return linalg.IndexOp(dim).result
 
 
-def checked_index(value: ir.Value, dtype: str, size: int) -> ir.Value:
-    """An index that is data, as a position in 0..size-1: negative ones count from the end.
+def valid_positions(
+    b: LinalgBuilder, indices: ir.Value, dtype: str, sizes: Sequence[int], along: int | None = None
+) -> ir.Value:
+    """Indices that are data, as positions that are certainly in range: int64, negative ones counted from the end.
 
-    Whatever the data, the result is in range: an index out of range is moved to the nearest end.
+    An index out of range is reported in the kernel's status, and moved to the nearest end.
+
+    Args:
+        b: the builder.
+        indices: a tensor of integers.
+        dtype: its nnvm dtype.
+        sizes: of the axes that the indices are positions on.
+        along: the dim of `indices` that counts these axes; None for one axis.
     """
-    to_index = arith.index_castui if is_unsigned(dtype) else arith.index_cast
-    position = to_index(ir.IndexType.get(), value)
-    if not is_unsigned(dtype):
-        negative = arith.cmpi(arith.CmpIPredicate.slt, position, index(0))
-        position = arith.select(negative, arith.addi(position, index(size)), position)
-    return clamped(position, size)
+    shape = shape_of(indices)
+    s = Scalars("int64")
+    table = b.constant(np.array(sizes, np.int64))
+
+    def body(stored: ir.Value, _: ir.Value) -> list[ir.Value]:
+        size = tensor.extract(table, [index(0) if along is None else loop_index(along)])
+        position = cast(stored, dtype, "int64")
+        wrapped = s.add(position, size)
+        position = s.select(s.lt(position, s.const(0)), wrapped, position)
+        last = s.sub(size, s.const(1))
+        nearest = s.min(s.max(position, s.const(0)), last)
+        _report(s.ne(nearest, position))
+        return [nearest]
+
+    identity = ir.AffineMap.get_identity(len(shape))
+    init = b.empty(shape, "int64")
+    if prod(shape) == 0:
+        return init
+    return b.generic([indices], [identity], [init], [identity], ["parallel"] * len(shape), body)[0]
+
+
+def _report(failed: ir.Value) -> None:
+    """Stores 1 in the status of the enclosing kernel where the i1 holds."""
+    block = ir.InsertionPoint.current.block
+    while not isinstance(block.owner, func.FuncOp):
+        block = block.owner.operation.block
+    status = block.owner.arguments[block.owner.attributes[STATUS].value]
+    with ir.InsertionPoint(scf.IfOp(failed).then_block):
+        memref.store(Scalars("int64").const(1), status, [index(0)])
+        scf.YieldOp([])
+
+
+def position(stored: ir.Value) -> ir.Value:
+    """An element of `valid_positions` as an index."""
+    return arith.index_cast(ir.IndexType.get(), stored)
 
 
 def clamped(position: ir.Value, size: int) -> ir.Value:

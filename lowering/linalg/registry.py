@@ -15,6 +15,9 @@ Rule = Callable[..., ir.Value | Sequence[ir.Value]]
 `b` is a LinalgBuilder; `op` the operation (read its attributes and nnvm types from it); the operands are linalg-level tensors.
 """
 
+STATUS = "nnvm.status"
+"""Attribute of a kernel: number of the argument, a memref<1xi64>, in which it stores 1 when data is wrong (an index out of range)."""
+
 _RULES: dict[type[Operator], Rule] = {}
 
 

@@ -85,7 +85,7 @@ def _merge_pass(
         def step(
             place: ir.Value, left: ir.Value, right: ir.Value, target: ir.Value
         ) -> list[ir.Value]:
-            # Both sides are read, also one that is used up: that read is moved into range, and ignored.
+            # Both sides are read, even one that is used up: that read is clamped, and ignored.
             candidates = [
                 tensor.extract(source, [arith.minsi(side, index(size - 1))])
                 for side in (left, right)

@@ -55,7 +55,8 @@ class Source(Protocol):
 
 
 def open_source(model: Any) -> Source:
-    """The source of whatever a user calls a model: a path, bytes, an `onnx.ModelProto`, or a `Symbol`.
+    """The source of whatever a user calls a model: a path, bytes, an `onnx.ModelProto`, a `Symbol` or a
+    `Graph`.
 
     Raises:
         TypeError: it is nothing that can be compiled.
@@ -67,6 +68,10 @@ def open_source(model: Any) -> Source:
         from nnvm_mlir.frontend.symbolic import SymbolSource
 
         return SymbolSource(model)
+    if isinstance(model, Graph):
+        from nnvm_mlir.frontend.module import GraphSource
+
+        return GraphSource(model)
     from nnvm_mlir.frontend.onnx.source import OnnxSource
 
     return OnnxSource(model)

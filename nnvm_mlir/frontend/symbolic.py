@@ -9,8 +9,8 @@ import numpy as np
 from nnvm_mlir.builder import GraphBuilder, Node
 from nnvm_mlir.context import make_context
 from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.frontend.binding import bind_shape, infer_signature, require_shapes
 from nnvm_mlir.graph import Graph
-from nnvm_mlir.runtime.program import TensorSpec
 from nnvm_mlir.symbol import Symbol, topological_order
 
 
@@ -19,25 +19,24 @@ class SymbolSource:
 
     def __init__(self, symbol: Symbol) -> None:
         self._symbol = symbol
-        nodes = [node for node in topological_order(symbol.entries) if node.operator is None]
-        self.inputs = tuple(
-            TensorSpec(n.name, n.attributes.get("shape"), n.attributes.get("dtype") or "float32")
-            for n in nodes
-        )
-        self.outputs = tuple(
-            TensorSpec(name, None, "float32") for name in symbol.list_output_names()
-        )
+        variables = [node for node in topological_order(symbol.entries) if node.operator is None]
+        self._types = {
+            node.name: TensorType(
+                node.attributes.get("shape"), node.attributes.get("dtype") or "float32"
+            )
+            for node in variables
+        }
+        self.inputs, self.outputs = infer_signature(symbol_graph(symbol, self._types, {}))
         self.metadata: Mapping[str, str] = {}
 
     def import_graph(
         self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, np.ndarray]
     ) -> Graph:
         """A graph for these shapes; shapes that follow from others may be left out."""
-        types = {
-            spec.name: TensorType(_tuple(shapes.get(spec.name, spec.shape)), spec.dtype)
-            for spec in self.inputs
-        }
-        return symbol_graph(self._symbol, types, values)
+        types = {name: bind_shape(name, known, shapes) for name, known in self._types.items()}
+        graph = symbol_graph(self._symbol, types, values)
+        require_shapes(graph)
+        return graph
 
 
 def symbol_graph(
@@ -68,9 +67,3 @@ def symbol_graph(
     for name, (node, index) in zip(symbol.list_output_names(), symbol.entries, strict=True):
         builder.output(name, results[node][index])
     return builder.finish()
-
-
-def _tuple(shape: Sequence[int] | None) -> tuple[int | None, ...] | None:
-    return None if shape is None else tuple(shape)
-
-

@@ -7,11 +7,14 @@ from nnvm_mlir.graph import KIND, PARAMETER
 from nnvm_mlir.mlir import func, ir
 
 _VISIT_LIMIT = 200
-"""Values that are looked at before one is taken to be unknown, so that passes are linear in the size of the graph."""
+"""Values that a search looks at before it gives up, so that passes take linear time."""
 
 
 def depends_on_parameters_only(value: ir.Value) -> bool:
-    """Whether a value of an entry function is found, within a short search, to be computable when the model is built."""
+    """Whether a value of an entry function can be computed when the model is built.
+
+    False too where a short search does not tell.
+    """
     pending, seen = [value], set()
     while pending:
         if len(seen) > _VISIT_LIMIT:

@@ -32,6 +32,24 @@ class TensorSpec:
         return f"{self.name}: {dims or 'scalar'} {self.dtype}"
 
 
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The memory that a program works in.
+
+    Attributes:
+        arena_bytes: scratch memory of one call.
+        weights: the block of parameters, aligned to a cache line; calls share it.
+        status_offset: where in the arena the status words (int64) begin.
+        checks: for each status word the node that it speaks of; the program stores 1 in it when that node meets an index out of
+            range.
+    """
+
+    arena_bytes: int
+    weights: np.ndarray
+    status_offset: int = 0
+    checks: tuple[str, ...] = ()
+
+
 class Program:
     """Machine code for fixed shapes, called with NumPy arrays.
 
@@ -41,8 +59,7 @@ class Program:
         address: of a function that takes an array of pointers to its arguments: arena, weights, inputs, outputs.
         owner: whatever keeps that code alive.
         inputs, outputs: the signature, in order.
-        arena_bytes: scratch memory of one call.
-        weights: the block of parameters, aligned to a cache line.
+        memory: what it works in.
     """
 
     def __init__(
@@ -51,13 +68,11 @@ class Program:
         owner: object,
         inputs: Sequence[TensorSpec],
         outputs: Sequence[TensorSpec],
-        arena_bytes: int,
-        weights: np.ndarray,
+        memory: Memory,
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
-        self.arena_bytes = arena_bytes
-        self.weights = weights
+        self.memory = memory
         self._owner = owner
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
         self._in = [(np.dtype(_numpy(s.dtype)), s.shape, s) for s in inputs]
@@ -75,6 +90,7 @@ class Program:
 
         Raises:
             TypeError, ValueError: an array does not fit; the message names it.
+            IndexError: an index in an array is out of range; the message names the node. Outputs are then meaningless.
         """
         if len(arrays) != len(self._in):
             raise ValueError(f"expected {len(self._in)} inputs, got {len(arrays)}")
@@ -99,14 +115,18 @@ class Program:
         try:
             frame = self._frames.pop()
         except IndexError:
-            frame = _Frame(self.arena_bytes, self.weights, len(ready) + len(results))
+            frame = _Frame(self.memory, len(ready) + len(results))
         slots = frame.slots
         for index, array in enumerate(ready, 2):
             slots[index] = array.__array_interface__["data"][0]
         for index, array in enumerate(results, 2 + len(ready)):
             slots[index] = array.__array_interface__["data"][0]
         self._function(frame.packed)
+        failed = self.memory.checks and frame.status.any()
+        labels = [n for n, s in zip(self.memory.checks, frame.status, strict=True) if s] if failed else ()
         self._frames.append(frame)
+        if failed:
+            raise IndexError(f"node {labels[0]!r}: an index is out of range")
         return results
 
     def _check_out(self, out: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -126,12 +146,14 @@ class Program:
 class _Frame:
     """The memory of one call at a time: an arena and the argument slots."""
 
-    def __init__(self, arena_bytes: int, weights: np.ndarray, arguments: int) -> None:
-        self.arena = aligned_bytes(arena_bytes)
+    def __init__(self, memory: Memory, arguments: int) -> None:
+        self.arena = aligned_bytes(memory.arena_bytes)
+        words = self.arena[memory.status_offset :][: 8 * len(memory.checks)]
+        self.status = words.view(np.int64)
         count = arguments + 2
         self.slots = (ctypes.c_void_p * count)()
         self.slots[0] = self.arena.ctypes.data
-        self.slots[1] = weights.ctypes.data
+        self.slots[1] = memory.weights.ctypes.data
         first = ctypes.addressof(self.slots)
         width = ctypes.sizeof(ctypes.c_void_p)
         self._addresses = (ctypes.c_void_p * count)(*(first + width * i for i in range(count)))

@@ -153,9 +153,8 @@ def test_blocked_bias():
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_floats(dtype):
-    data, weight, bias = (
-        normal(*s, dtype=numpy_dtype(dtype)) for s in [(1, 4, 5, 5), (4, 4, 3, 3), (4,)]
-    )
+    shapes = (1, 4, 5, 5), (4, 4, 3, 3), (4,)
+    data, weight, bias = (normal(*shape, dtype=numpy_dtype(dtype)) for shape in shapes)
     a = {"channels": 4, "kernel_size": (3, 3), "padding": 1}
     check_operator(OPERATORS["conv2d"], data, weight, bias, rtol=2e-3, atol=2e-3, **a)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from nnvm_mlir.dialects.nnvm import expansion as ops
 from nnvm_mlir.dialects.nnvm.types import DTYPES, numpy_dtype
 from support import check_operator
@@ -96,7 +95,14 @@ def test_expand_like_refuses():
 
 @pytest.mark.parametrize(
     ("shape", "reps"),
-    [((2, 3), (2, 2)), ((2, 3), (2,)), ((3,), (2, 1, 3)), ((), (2,)), ((2,), (0,)), ((0, 2), (2, 2))],
+    [
+        ((2, 3), (2, 2)),
+        ((2, 3), (2,)),
+        ((3,), (2, 1, 3)),
+        ((), (2,)),
+        ((2,), (0,)),
+        ((0, 2), (2, 2)),
+    ],
 )
 def test_tile(shape, reps):
     (result,) = check_operator(ops.Tile, counted(*shape), reps=reps)

@@ -97,10 +97,9 @@ def test_ranks(rank):
     )
 
 
-@pytest.mark.parametrize(("shape", "size"), [((0, 2, 3), (0, 2, 6)), ((1, 2, 3), (1, 2, 0))])
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
-def test_empty(shape, size, mode):
-    check_operator(INTERPOLATE, np.zeros(shape, np.float32), size=size, mode=mode)
+def test_empty_batch(mode):
+    check_operator(INTERPOLATE, np.zeros((0, 2, 3), np.float32), size=(0, 2, 6), mode=mode)
 
 
 def test_same_size_is_a_copy():
@@ -144,7 +143,7 @@ def test_resize_known_values():
     ("name", "attributes", "shape", "message"),
     [
         ("interpolate", {"size": (1, -1)}, (1, 1), "'size' must not be negative"),
-        ("interpolate", {"size": (1, 2)}, (1, 0), "data of shape 1x0 has no elements to fill"),
+        ("interpolate", {"size": (1, 2)}, (1, 0), "an axis of data of shape 1x0 or of size"),
         ("interpolate", {"size": (1, 2)}, (1, 1, 1), "expects data of rank 2, got rank 3"),
         ("interpolate", {"size": (1, 2), "scales": (1.0,)}, (1, 1), "'scales' must be 2 positive"),
         (

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from oracle import run_onnx
-from support import check_operator, evaluate, run_operator
-
 from nnvm_mlir.dialects.nnvm import indexing as ops
 from nnvm_mlir.dialects.nnvm.types import DTYPES, TensorType, numpy_dtype
+from oracle import run_onnx
+from support import check_operator, evaluate, run_operator
 
 
 def counted(*shape: int, dtype: str = "float32") -> np.ndarray:
@@ -32,8 +31,10 @@ def inferred(operator, *shapes, **attributes):
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 def test_take(shape, indices, axis, dtype):
     x, i = counted(*shape), np.array(indices, dtype)
-    (result,) = check_operator(ops.Take, x, i, axis=axis) if axis is not None else check_operator(
-        ops.Take, x, i
+    (result,) = (
+        check_operator(ops.Take, x, i, axis=axis)
+        if axis is not None
+        else check_operator(ops.Take, x, i)
     )
     np.testing.assert_array_equal(result, np.take(x, i, axis))
 
@@ -192,7 +193,14 @@ def test_one_hot_values():
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize(
     ("shape", "k", "axis"),
-    [((7,), 3, 0), ((3, 17), 17, 1), ((4, 33), 1, -1), ((9, 2, 3), 5, 0), ((1,), 1, 0), ((5,), 0, 0)],
+    [
+        ((7,), 3, 0),
+        ((3, 17), 17, 1),
+        ((4, 33), 1, -1),
+        ((9, 2, 3), 5, 0),
+        ((1,), 1, 0),
+        ((5,), 0, 0),
+    ],
 )
 def test_top_k(shape, k, axis, largest):
     x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.float32)

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from oracle import run_onnx
-from support import check_operator, evaluate
-
 from nnvm_mlir.dialects.nnvm import recurrent as ops
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
+from oracle import run_onnx
+from support import check_operator, evaluate
 
 STEPS, BATCH, INPUTS, HIDDEN = 5, 3, 4, 6
 LENGTHS = np.array([5, 1, 3], np.int32)
@@ -15,9 +14,7 @@ OPERATORS = {"LSTM": ops.Lstm, "GRU": ops.Gru, "RNN": ops.Rnn}
 
 def operands(operator, direction="forward", layout=0, dtype="float32", seed=0):
     """Random operands without sequence_lens."""
-    a = operator.attributes_from(
-        {"hidden_size": HIDDEN, "direction": direction, "layout": layout}
-    )
+    a = operator.attributes_from({"hidden_size": HIDDEN, "direction": direction, "layout": layout})
     rng = np.random.default_rng(seed)
     shapes = operator.operand_shapes(a, STEPS, BATCH, INPUTS)[:-1]
     return [rng.uniform(-1, 1, shape).astype(numpy_dtype(dtype)) for shape in shapes]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from nnvm_mlir.dialects.nnvm import transform as ops
 from nnvm_mlir.dialects.nnvm.types import DTYPES, TensorType, numpy_dtype
 from support import check_operator

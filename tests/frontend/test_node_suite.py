@@ -1,6 +1,6 @@
 """The ONNX standard's own node tests, run through an importer and an executor.
 
-`node_tests.txt` lists those that must pass: losing one is a failure, and gaining one is worth a line there.
+`node_tests.txt` lists those that must pass: losing one is a failure, gaining one is worth a line.
 """
 
 import warnings

@@ -1,6 +1,7 @@
 """Structure of a model: versions, names, and graphs whose nodes can be put in order.
 
-Nothing here recurses over nodes. Nested graphs (branches, loop bodies) are bounded in depth before anything walks them.
+Nothing here recurses over nodes. Nested graphs (branches, loop bodies) are bounded in depth before
+anything walks them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def check_model(model: onnx.ModelProto) -> None:
     if not MIN_IR_VERSION <= model.ir_version <= onnx.IR_VERSION:
         given = model.ir_version or "missing"
         raise CompileError(
-            f"the model's IR version is {given}, supported are {MIN_IR_VERSION} to {onnx.IR_VERSION}"
+            f"the model's IR version is {given},"
+            f" supported are {MIN_IR_VERSION} to {onnx.IR_VERSION}"
         )
     opset_versions(model.opset_import)
     _check_depth(model)
@@ -50,7 +52,8 @@ def opset_versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]
     """Version by domain; the default domain is "".
 
     Raises:
-        CompileError: none, or two of one domain, or a version of the default domain that is not supported.
+        CompileError: there is none, or there are two of one domain, or the version of the default
+            domain is not supported.
     """
     versions: dict[str, int] = {}
     for entry in imports:
@@ -105,7 +108,9 @@ def captured_names(node: NodeProto) -> set[str]:
 
 
 def ordered_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeProto]:
-    """The nodes in an order in which every name is defined before it is read; stable where they are already.
+    """The nodes in an order in which every name is defined before it is read.
+
+    Nodes that are in such an order stay in it.
 
     Args:
         nodes: nodes of one graph or function.

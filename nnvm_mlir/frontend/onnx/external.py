@@ -1,8 +1,9 @@
 """Files that a model names: the one place that opens them, and reads them into arrays.
 
-A file is opened first and judged on its descriptor, so that what is checked is what is read: it must be a regular file and lie in
-the model's folder once links are resolved. In a Hugging Face cache (`.../snapshots/<revision>/...`) the sibling folder `blobs`, to
-which its links point, counts as inside. Bytes are read, never mapped: a file that shrinks later cannot hurt.
+A file is judged on its descriptor, so that what is checked is what is read: it must be a regular
+file and lie in the model's folder once links are resolved. In a Hugging Face cache
+(`.../snapshots/<revision>/...`) the folder `blobs`, to which its links point, counts as inside.
+Bytes are read, never mapped: a file that shrinks later cannot hurt.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def read_external(
     shape: tuple[int, ...],
     what: str,
 ) -> np.ndarray:
-    """The array that a tensor's `external_data` entries describe, read straight into its own memory.
+    """The array that `external_data` entries describe, read straight into its own memory.
 
     Args:
         entries: `location` and optionally `offset` and `length`.
@@ -63,7 +64,7 @@ def read_external(
         what: names the tensor in messages.
 
     Raises:
-        LoadError: the file is missing, lies outside the folder, is not regular, or does not hold the bytes.
+        LoadError: the file is missing, outside the folder or not regular, or lacks the bytes.
     """
     location = entries.get("location", "")
     if not location or "\0" in location:
@@ -81,7 +82,8 @@ def read_external(
         expected = int(np.prod(shape, dtype=object)) * dtype.itemsize
         if offset > size or length < 0 or length > size - offset:
             raise LoadError(
-                f"{what} claims bytes {offset} to {offset + length} of {location!r}, which has {size}"
+                f"{what} claims bytes {offset} to {offset + length} of {location!r},"
+                f" which has {size}"
             )
         if length != expected:
             raise LoadError(f"{what} needs {expected} bytes, its external data has {length}")
@@ -115,7 +117,7 @@ def _allowed_folders(folder: Path) -> list[Path]:
 
 
 def _descriptor_path(descriptor: int, opened: str) -> str:
-    """Where an open file really is; a folder on the way may have been swapped after it was resolved."""
+    """Where an open file really is: its path may have been swapped after it was resolved."""
     try:
         return os.readlink(f"/proc/self/fd/{descriptor}")
     except OSError:

@@ -1,7 +1,7 @@
-"""ONNX model to graph: binds shapes, runs every node's converter in order, and inlines branches and functions.
+"""ONNX model to graph: binds shapes, converts node after node, inlines branches and functions.
 
-Values that are known are folded as the graph is built, so shape arithmetic leaves nothing behind, and a branch whose condition is
-known is imported alone.
+Values that are known are folded as the graph is built, so shape arithmetic leaves nothing behind,
+and a branch whose condition is known is imported alone.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Scope:
 
 
 class Importer:
-    """The state of one import: the graph under construction, and what the whole model offers to every node."""
+    """The state of one import: the graph under construction, and what the model offers to nodes."""
 
     def __init__(self, model: Model, fold_limit: int) -> None:
         self.folder = model.folder
@@ -163,7 +163,7 @@ class Importer:
         ]
         return self._run_nodes(nodes, outputs, scope)
 
-    # ---- nodes ------------------------------------------------------------------------------------------------------
+    # ---- nodes -----------------------------------------------------------------------------------
 
     def _run_nodes(
         self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope
@@ -199,7 +199,7 @@ class Importer:
         except (CompileError, LoadError):
             raise
         except (ValueError, TypeError, ArithmeticError, LookupError, MemoryError) as error:
-            # A converter met something that the checks before it let pass; the model is to blame all the same.
+            # A converter met something that the checks before it let pass: the model is to blame.
             raise CompileError(f"{where}: {error or type(error).__name__}") from error
         if len(results) < len(node.output):
             raise CompileError(f"{where} names {len(node.output)} outputs, it has {len(results)}")
@@ -263,7 +263,8 @@ def import_model(
         LoadError: the model or one of its tensors cannot be read.
         NeedsShapes: the shapes of some inputs are neither declared nor given.
         NeedsValue: a shape depends on the values of some inputs.
-        CompileError: the model is malformed, or has operators that are not supported (the message lists all of them).
+        CompileError: the model is malformed, or has operators that are not supported (the message
+            lists all of them).
     """
     loaded = model if isinstance(model, Model) else load_model(model)
     check_operators(loaded)
@@ -271,21 +272,20 @@ def import_model(
 
 
 def check_operators(model: Model) -> None:
-    """Raises CompileError, which lists them all, if a model has operators that are not supported."""
+    """Raises CompileError, which lists them all, if operators of a model are not supported."""
     functions = {function_key(function): function for function in model.proto.functions}
     check_supported(model.proto.graph.node, opset_versions(model.proto.opset_import), functions)
 
 
 def _check_output(declared: onnx.ValueInfoProto, node: Node) -> None:
-    """Dtypes must be as declared; shapes need not: files in the wild declare wrong ones, and the computed one is right."""
+    """Dtypes must be as declared; shapes need not, for files in the wild declare wrong ones."""
     tensor_type = declared.type.tensor_type
     if not tensor_type.elem_type:
         return
     what = f"output {declared.name!r}"
-    if dtype_of(tensor_type.elem_type, what) != node.dtype:
-        raise CompileError(
-            f"{what} is declared as {dtype_of(tensor_type.elem_type, what)}, but the model computes {node.dtype}"
-        )
+    dtype = dtype_of(tensor_type.elem_type, what)
+    if dtype != node.dtype:
+        raise CompileError(f"{what} is declared as {dtype}, but the model computes {node.dtype}")
     if tensor_type.HasField("shape"):
         shape = [dim.dim_value if dim.dim_value > 0 else None for dim in tensor_type.shape.dim]
         if len(shape) != len(node.shape) or any(
@@ -295,7 +295,7 @@ def _check_output(declared: onnx.ValueInfoProto, node: Node) -> None:
 
 
 def _with_references_resolved(node: NodeProto, scope: Scope) -> NodeProto:
-    """The node with references to the enclosing function's attributes replaced by their values, or dropped if not given."""
+    """The node with the attributes of the enclosing function put in where it refers to them."""
     if not any(attribute.ref_attr_name for attribute in node.attribute):
         return node
     resolved = NodeProto()

@@ -42,7 +42,8 @@ def bind_inputs(
 
     Raises:
         NeedsShapes: dimensions stay open; it names every input that has some.
-        CompileError: a given shape contradicts the declared one, a name is unknown, or one symbolic dimension gets two sizes.
+        CompileError: a given shape contradicts the declared one, a name is unknown, or one symbolic
+            dimension gets two sizes.
     """
     inputs = model_inputs(graph)
     names = [value.name for value in inputs]
@@ -86,19 +87,22 @@ class _Binding:
             return
         if len(dims) != len(shape):
             raise CompileError(
-                f"input {value.name!r} has rank {len(dims)}, the given shape {tuple(shape)} has rank {len(shape)}"
+                f"input {value.name!r} has rank {len(dims)},"
+                f" the given shape {tuple(shape)} has rank {len(shape)}"
             )
         for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if _fixed_size(dim) is not None:
                 if dim.dim_value != size:
                     raise CompileError(
-                        f"input {value.name!r} has size {dim.dim_value} in dimension {axis}, not {size}"
+                        f"input {value.name!r} has size {dim.dim_value} in dimension {axis},"
+                        f" not {size}"
                     )
             elif dim.dim_param not in _ANONYMOUS:
                 before, giver = self.sizes.setdefault(dim.dim_param, (size, value.name))
                 if before != size:
                     raise CompileError(
-                        f"dimension {dim.dim_param!r} is {before} in input {giver!r} and {size} in input {value.name!r}"
+                        f"dimension {dim.dim_param!r} is {before} in input {giver!r}"
+                        f" and {size} in input {value.name!r}"
                     )
 
     def type_of(self, value: onnx.ValueInfoProto, shape: Sequence[int] | None) -> TensorType:

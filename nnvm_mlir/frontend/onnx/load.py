@@ -82,7 +82,8 @@ def _read(path: Path) -> bytes:
         size = os.fstat(descriptor).st_size
         if size > _PROTOBUF_LIMIT:
             raise LoadError(
-                f"{str(path)!r} has {size} bytes; a model file ends at 2 GB: save its weights as external data"
+                f"{str(path)!r} has {size} bytes, but model files end at 2 GB:"
+                " save the weights as external data"
             )
         with open(descriptor, "rb", closefd=False) as file:
             return file.read()

@@ -4,7 +4,8 @@
     def add(ctx: NodeContext) -> Node:
         return ctx.op(BroadcastAdd, *ctx.inputs)
 
-A converter serves the opsets from `since` to the next registration of the same operator. It returns the node's outputs in order.
+A converter serves the opsets from `since` to the next registration of the same operator. It returns
+the node's outputs in order.
 """
 
 from __future__ import annotations
@@ -99,10 +100,10 @@ class NodeContext:
         self.schema = schema
         self._attributes = {attribute.name: attribute for attribute in node.attribute}
 
-    # ---- what the node says -----------------------------------------------------------------------------------------
+    # ---- what the node says ----------------------------------------------------------------------
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute's value: as given, or the standard's default, or else `default`. Tensors come as arrays."""
+        """An attribute's value, or the standard's default, or else `default`; a tensor as array."""
         if name in self._attributes:
             value = attribute_value(self._attributes[name])
         else:
@@ -161,7 +162,7 @@ class NodeContext:
             NeedsValue: it depends on values of the graph's inputs.
         """
         if node.constant is None:
-            names = self.importer.builder.origins(node)
+            names = [origin.name for origin in self.importer.builder.origins(node)]
             raise NeedsValue(
                 f"{self.op_type} node {self.name!r}: {what} depends on the values of"
                 f" {', '.join(map(repr, names))}, which must be known when the model is compiled",
@@ -181,14 +182,14 @@ class NodeContext:
     def attr_or_input(
         self, name: str, index: int, since: int, default: tuple[int, ...] | None = None
     ) -> tuple[int, ...] | None:
-        """A list of integers that was an attribute before opset `since`, and is an input from then on."""
+        """A list of integers that was an attribute before opset `since`, and is an input since."""
         if self.opset < since:
             return self.attr(name, default)
         value = self.int_list(index)
         return default if value is None else value
 
     def scalar_input(self, index: int) -> Any:
-        """The known value of an input of one element, as a Python number; None where it is absent."""
+        """The known value of an input of one element as a Python number; None if it is absent."""
         value = self.constant_input(index)
         if value is None:
             return None
@@ -196,7 +197,7 @@ class NodeContext:
             raise self.error(f"input {index} must have one element, it has shape {value.shape}")
         return value.reshape(()).item()
 
-    # ---- what the converter makes -----------------------------------------------------------------------------------
+    # ---- what the converter makes ----------------------------------------------------------------
 
     def op(self, operator: type[Operator], *operands: Node, **attributes: Any) -> Any:
         """Adds an operator; returns its result, or a list of results where it has several."""

@@ -1,4 +1,4 @@
-"""What the ONNX standard says of an operator at an opset: attributes with types and defaults, and how many inputs it takes."""
+"""What the ONNX standard says of an operator at an opset: its attributes, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nnvm_mlir.frontend.onnx.check import node_label
 
 @dataclass(frozen=True)
 class AttributeSchema:
-    """One attribute: its type (an `AttributeProto` type), whether it must be given, and its default."""
+    """One attribute: its `AttributeProto` type, whether it must be given, and its default."""
 
     type: int
     required: bool
@@ -37,7 +37,7 @@ class Schema:
     definition: OpSchema
 
     def check_node(self, node: onnx.NodeProto) -> None:
-        """Refuses a node with too few or too many inputs or outputs, or with attributes that are not as declared.
+        """Refuses a node whose inputs, outputs or attributes are not as declared.
 
         Raises:
             CompileError: it names the node.
@@ -99,7 +99,7 @@ def find_schema(op_type: str, opset: int, domain: str = "") -> Schema | None:
 
 
 def attribute_value(attribute: onnx.AttributeProto) -> Any:
-    """The Python value of an attribute: tensors and graphs as protobufs, strings decoded, lists as tuples.
+    """The Python value of an attribute: strings decoded, lists as tuples, messages as they are.
 
     Raises:
         CompileError: a string that is not UTF-8.

@@ -20,7 +20,8 @@ class OnnxSource:
 
     Raises:
         LoadError: it cannot be read, or is not a model.
-        CompileError: it is malformed, or has operators that are not supported: one error lists them all.
+        CompileError: it is malformed, or has operators that are not supported: the message lists
+            them all.
     """
 
     def __init__(self, model: Any) -> None:

@@ -1,4 +1,4 @@
-"""Operators that the ONNX standard defines by a function of simpler ones: they need no converter of their own."""
+"""Operators that the ONNX standard defines by a function of simpler ones: no converter needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def has_function_body(op_type: str, opset: int, domain: str = "") -> bool:
 
 
 def function_body(ctx: NodeContext, schema: Schema) -> FunctionProto | None:
-    """The function that defines a node's operator, or None where there is none for its attributes and types."""
+    """The function that defines a node's operator; None where its attributes and types have none."""
     definition = schema.definition
     fixed = _newest(definition.function_opset_versions, ctx.opset)
     if fixed is not None:

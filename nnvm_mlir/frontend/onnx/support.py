@@ -22,8 +22,8 @@ def check_supported(
 ) -> None:
     """Refuses nodes that no converter, function of the model or standard function body can handle.
 
-    Nested graphs are listed too when something outside them is unsupported; alone they are judged when they are imported, for a
-    branch that is never taken needs no support.
+    Nested graphs are listed too when something outside them is unsupported; alone they are judged
+    when they are imported, for a branch that is never taken needs no support.
 
     Raises:
         CompileError: it lists each operator with domain, opset and the nodes that use it.

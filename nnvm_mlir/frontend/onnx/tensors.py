@@ -54,14 +54,14 @@ def dtype_of(element_type: int, what: str) -> str:
     """The dtype name of an ONNX element type.
 
     Raises:
-        LoadError: it is unknown, or one that no operator takes (strings, complex and sub-byte numbers).
+        LoadError: it is unknown, or one that no operator takes (strings, complex numbers and those
+            of less than 8 bits among others).
     """
     if element_type in _STORAGE:
         return _STORAGE[element_type].dtype
     if element_type in TensorProto.DataType.values() and element_type != TensorProto.UNDEFINED:
-        raise LoadError(
-            f"{what} has elements of type {TensorProto.DataType.Name(element_type)}, which is not supported"
-        )
+        name = TensorProto.DataType.Name(element_type)
+        raise LoadError(f"{what} has elements of type {name}, which is not supported")
     raise LoadError(f"{what} has the unknown element type {element_type}")
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from pathlib import Path
 
 import numpy as np
-
+from nnvm_mlir.lowering.cpu.jit import openmp_library
 from nnvm_mlir.lowering.cpu.kernels import lower_kernel
 from nnvm_mlir.lowering.cpu.llvm import lower_to_llvm
+from nnvm_mlir.lowering.cpu.loops import lower_to_loops
+
 from nnvm_mlir.mlir import ExecutionEngine, ir
 from nnvm_mlir.target import Target
 
@@ -18,21 +19,17 @@ DTYPES = {
     "i32": np.int32, "i64": np.int64,
 }  # fmt: skip
 
+DEFAULT = Target()
+
 
 def aligned(array):
-    """A copy of `array` that starts on a 64-byte boundary, with room behind it filled with NaN bytes."""
+    """A copy of `array` on a 64-byte boundary, with NaN behind it."""
     size = array.nbytes
     raw = np.full(size + 128, 0xFF, np.uint8)
     start = -raw.ctypes.data % 64
     result = raw[start : start + size].view(array.dtype).reshape(array.shape)
     result[...] = array
     return result
-
-
-def openmp():
-    import importlib.util
-    root = Path(importlib.util.find_spec("mlir").origin or importlib.util.find_spec("mlir").submodule_search_locations[0]).parent
-    return [str(p) for p in root.glob("cmeel.prefix/lib/libomp.so")]
 
 
 class Compiled:
@@ -42,7 +39,7 @@ class Compiled:
         fast: whether a vector generator took it (`lower` says which ones are tried).
     """
 
-    def __init__(self, text, target=Target(), require_fast=True, lower=lower_kernel):
+    def __init__(self, text, target=DEFAULT, require_fast=True, lower=lower_kernel):
         self.target = target
         with ir.Context() as self.context, ir.Location.unknown():
             self.context.enable_multithreading(False)
@@ -57,8 +54,6 @@ class Compiled:
             if require_fast and not self.fast:
                 raise AssertionError("no generator takes the kernel")
             if not self.fast:
-                from nnvm_mlir.lowering.cpu.loops import lower_to_loops
-
                 self.workspace = lower_to_loops(function)
             kernel = next(
                 op
@@ -69,7 +64,7 @@ class Compiled:
             module.operation.verify()
             self.text = str(module)
             lower_to_llvm(module, target)
-            libraries = openmp() if target.threads > 1 else []
+            libraries = [openmp_library()] if target.threads > 1 else []
             self.engine = ExecutionEngine(module, opt_level=2, shared_libs=libraries)
             address = self.engine.raw_lookup(name)
             assert address
@@ -137,12 +132,17 @@ class Text:
         indices = ", ".join(f"%i{d}: index" for d in range(len(shape)))
         self.lines.append(
             f"{result} = tensor.pad {name} low{list(low)} high{list(high)} {{ ^bb0({indices}): "
-            f"tensor.yield {scalar} : {element} }} : {tensor(shape, element)} to {tensor(padded, element)}"
+            f"tensor.yield {scalar} : {element} }} : "
+            f"{tensor(shape, element)} to {tensor(padded, element)}"
         )
         return result, padded, element
 
     def generic(self, kinds, inputs, init, maps, body):
-        """`kinds` "pprr", `maps` like "a,b -> a, b*2"; `body` text with %0.. inputs, %acc and the final yield as %y."""
+        """A linalg.generic.
+
+        `kinds` is like "pprr" for parallel and reduction loops, each of `maps` like "d0, d1 * 2".
+        `body` gets %a0, %a1, ... from the inputs and %acc from `init`; it must compute %y.
+        """
         dims = ", ".join(f"d{i}" for i in range(len(kinds)))
         values = [*inputs, init]
         attributes = ", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps)
@@ -156,7 +156,8 @@ class Text:
         result = tensor(init[1], init[2])
         ins = f"ins({operands} : {types}) " if inputs else ""
         self.lines.append(
-            f"{name} = linalg.generic {{indexing_maps = [{attributes}], iterator_types = [{iterators}]}} "
+            f"{name} = linalg.generic "
+            f"{{indexing_maps = [{attributes}], iterator_types = [{iterators}]}} "
             f"{ins}outs({init[0]} : {result}) {{\n^bb0({arguments}):\n{body}\n"
             f"linalg.yield %y : {init[2]} }} -> {result}"
         )
@@ -167,9 +168,8 @@ class Text:
         types = ", ".join(tensor(r[1], r[2]) for r in results)
         values = ", ".join(r[0] for r in results)
         lines = "\n".join(self.lines)
-        return (
-            f"func.func private @{name}({arguments}) -> ({types}) {{\n{lines}\nreturn {values} : {types}\n}}"
-        )
+        body = f"{lines}\nreturn {values} : {types}"
+        return f"func.func private @{name}({arguments}) -> ({types}) {{\n{body}\n}}"
 
 
 def tensor(shape, element):

@@ -1,4 +1,4 @@
-"""Contractions and window reductions against NumPy in float64, over odd sizes and several machines."""
+"""Contractions and window reductions against NumPy in float64: odd sizes, several machines."""
 
 import itertools
 
@@ -90,9 +90,7 @@ def test_convolution_with_bias_residual_and_relu(case, target):
     bias = text.argument(outputs // BLOCK, BLOCK)
     residual = text.argument(*out)
     spread = "%one = arith.constant 1.0 : f32\n%y = arith.mulf %a0, %one : f32"
-    init = text.generic(
-        "ppppp", [bias], text.empty(out), ["d1, d4", "d0, d1, d2, d3, d4"], spread
-    )
+    init = text.generic("ppppp", [bias], text.empty(out), ["d1, d4", "d0, d1, d2, d3, d4"], spread)
     sums = text.generic(
         "ppppprrrr",
         [pad(text, x, pads), w],

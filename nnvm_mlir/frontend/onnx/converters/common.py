@@ -56,7 +56,9 @@ def split(ctx: NodeContext, data: Node, sizes: Sequence[int], axis: int) -> list
     """Parts of the given sizes, by several operations where one would have too many results."""
     if len(sizes) == 1:
         return [data]
-    groups = [sizes[start : start + VARIADIC_LIMIT] for start in range(0, len(sizes), VARIADIC_LIMIT)]
+    groups = [
+        sizes[start : start + VARIADIC_LIMIT] for start in range(0, len(sizes), VARIADIC_LIMIT)
+    ]
     if len(groups) > 1:
         parts = split(ctx, data, [sum(group) for group in groups], axis)
         pairs = zip(parts, groups, strict=True)

@@ -1,4 +1,4 @@
-"""Control flow that is decided when the model is compiled: branches with a known condition, loops with known trips."""
+"""Control flow that is decided when the model is compiled, and the choice between two branches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from nnvm_mlir.dialects.nnvm.broadcast import Where
 from nnvm_mlir.dialects.nnvm.indexing import Take
 from nnvm_mlir.dialects.nnvm.operator import normalize_axis
 from nnvm_mlir.dialects.nnvm.transform import ExpandDims
-from nnvm_mlir.frontend.onnx.converters.common import concatenate
+from nnvm_mlir.dialects.nnvm.types import is_float
+from nnvm_mlir.frontend.onnx.converters.common import concatenate, reshape
 from nnvm_mlir.frontend.onnx.registry import NodeContext, converter
 
 MAX_TRIPS = 10_000
@@ -22,6 +23,8 @@ def if_(ctx: NodeContext) -> list[Node]:
     condition = ctx.input(0)
     if condition.type.size != 1:
         raise ctx.error(f"the condition must have one element, it has shape {condition.shape}")
+    if condition.constant is None and _is_setting(ctx, condition):
+        ctx.known(condition, "the condition")
     if condition.constant is not None:
         taken = "then_branch" if condition.constant.reshape(()) else "else_branch"
         return ctx.run_graph(ctx.attr(taken))
@@ -29,9 +32,18 @@ def if_(ctx: NodeContext) -> list[Node]:
     else_results = ctx.run_graph(ctx.attr("else_branch"))
     if [node.type for node in then_results] != [node.type for node in else_results]:
         ctx.known(condition, "the condition, whose branches differ in type,")
+    condition = reshape(ctx, condition, ())
     return [
         ctx.op(Where, condition, *pair) for pair in zip(then_results, else_results, strict=True)
     ]
+
+
+def _is_setting(ctx: NodeContext, condition: Node) -> bool:
+    """Whether a condition depends on no data, but on settings (a sampling rate, a switch)."""
+    return all(
+        origin.type.size == 1 and not is_float(origin.type.dtype or "")
+        for origin in ctx.importer.builder.origins(condition)
+    )
 
 
 @converter("Loop")

@@ -29,7 +29,8 @@ def constant(ctx: NodeContext) -> Node:
     ]
     if len(found) != 1:
         raise ctx.error(
-            "expected exactly one value, a tensor or numbers (strings and sparse tensors are not supported)"
+            "expected exactly one value, a tensor or numbers"
+            " (strings and sparse tensors are not supported)"
         )
     return found[0]
 

@@ -107,7 +107,7 @@ def _spread(whole: Sequence, axes: Sequence[int], values: Sequence) -> tuple:
 
 
 def _scaled(size: int, scale: float) -> int:
-    # The standard multiplies in float32: 10 * 1.1f must not become 11.000000238 in double and 11 by luck.
+    # In float32, as the standard's scales are: in double 10 * 0.1f would exceed 1 by its error.
     return math.floor(np.float32(size) * np.float32(scale))
 
 

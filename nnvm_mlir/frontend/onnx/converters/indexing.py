@@ -43,7 +43,7 @@ def gather_elements(ctx: NodeContext) -> Node:
 
 @converter("GatherND")
 def gather_nd(ctx: NodeContext) -> Node:
-    """Slices at positions in the last dimension of the indices (the dialect, as NNVM, has them in the first)."""
+    """Slices at positions in the last dimension of the indices; the dialect has them in the first."""
     data, indices = ctx.input(0), ctx.input(1)
     batch_dims = ctx.attr("batch_dims", 0)
     rank = len(indices.shape)
@@ -113,7 +113,7 @@ def top_k(ctx: NodeContext) -> list[Node]:
 
 @converter("NonZero")
 def non_zero(ctx: NodeContext) -> Node:
-    """Positions of elements that are not 0; how many decides the shape, so the data must be known."""
+    """Positions of elements that are not 0; they decide the shape, so the data must be known."""
     return ctx.constant(np.stack(np.nonzero(np.atleast_1d(ctx.constant_input(0)))), "int64")
 
 
@@ -131,7 +131,7 @@ def compress(ctx: NodeContext) -> Node:
 
 
 def _check_range(ctx: NodeContext, indices: Node, size: int | tuple[int, ...]) -> None:
-    """Refuses known indices outside [-size, size), or outside each of several sizes along their last dimension."""
+    """Refuses known indices outside [-size, size); of several sizes, one for each last position."""
     value = indices.constant
     if value is None or value.dtype.kind not in "iu":
         return

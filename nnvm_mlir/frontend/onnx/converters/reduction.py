@@ -53,7 +53,7 @@ def reduce_log_sum(ctx: NodeContext) -> Node:
 
 @converter("ReduceLogSumExp")
 def reduce_log_sum_exp(ctx: NodeContext) -> Node:
-    """The logarithm of the sum of exponentials, which are taken relative to the greatest element."""
+    """The logarithm of the sum of exponentials, taken relative to the greatest element."""
     return _in_float(ctx, lambda data: _log_sum_exp(ctx, data))
 
 

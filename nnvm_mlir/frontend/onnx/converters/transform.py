@@ -121,7 +121,8 @@ def convert_split(ctx: NodeContext) -> list[Node]:
         sizes = tuple(max(min(chunk, total - chunk * part), 0) for part in range(parts))
     if sum(sizes) != total or min(sizes, default=0) < 0 or len(sizes) != ctx.num_outputs:
         raise ctx.error(
-            f"sizes {list(sizes)} do not split dimension {axis} of size {total} into {ctx.num_outputs} outputs"
+            f"sizes {list(sizes)} do not split dimension {axis} of size {total}"
+            f" into {ctx.num_outputs} outputs"
         )
     return split(ctx, data, sizes, axis)
 

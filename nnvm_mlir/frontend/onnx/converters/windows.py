@@ -1,4 +1,4 @@
-"""Window geometry of convolutions and pools: which kernel, strides, dilations and paddings a node asks for."""
+"""Window geometry of convolutions and pools: kernel, strides, dilations and padding of a node."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def per_axis(
 
 
 def split_padding(totals: Sequence[int], mode: str) -> tuple[int, ...]:
-    """Begins and ends that share out total paddings; of an odd one the larger half goes where `mode` says."""
+    """Begins and ends that share out total paddings; `mode` says which gets the larger half."""
     small = tuple(total // 2 for total in totals)
     large = tuple(total - half for total, half in zip(totals, small, strict=True))
     return small + large if mode == "SAME_UPPER" else large + small

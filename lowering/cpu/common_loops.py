@@ -1,6 +1,6 @@
-"""One set of loops for all generics of a row program.
+"""One set of loops for generics that see the same elements under different shapes.
 
-Every generic over whole rows is walked in the order of the memory of its largest operand; where the
+Each of them walks over its loops in the order of the memory of its largest operand; where the
 extents of all these walks nest in each other, their common refinement is the set of loops.
 """
 
