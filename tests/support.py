@@ -50,6 +50,7 @@ def run_loops(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarra
     function = next(op for op in module.body.operations if op.operation.name == "func.func")
     outputs = [TensorType.of(t) for t in function.type.results]
     converted = linalg_rules.convert_function(function)
+    has_status = "nnvm.status" in converted.attributes
     converted.attributes["sym_visibility"] = ir.StringAttr.get("public")
     converted.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
     PassManager.parse(LOOPS).run(module.operation)
@@ -58,7 +59,8 @@ def run_loops(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarra
     if not address:
         raise RuntimeError("the compiled function was not found")
     results = [np.zeros(t.shape, numpy_dtype(t.dtype)) for t in outputs]
-    buffers = [np.ascontiguousarray(a) for a in inputs] + results
+    status = [np.zeros(1, np.int64)] if has_status else []
+    buffers = [np.ascontiguousarray(a) for a in inputs] + status + results
     pointers = [ctypes.c_void_p(b.ctypes.data) for b in buffers]
     packed = (ctypes.c_void_p * len(pointers))(*[ctypes.addressof(p) for p in pointers])
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(ctypes.addressof(packed))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.graph import ENTRY, PARAMETER, entry_function, functions, variables
 from nnvm_mlir.lowering.cpu.loops import WORKSPACE
-from nnvm_mlir.lowering.linalg.registry import STATUS
 from nnvm_mlir.mlir import arith, func, ir, memref
 from nnvm_mlir.passes.fuse import storage_root
 from nnvm_mlir.passes.plan_memory import ALIGNMENT, ARENA_BYTES, OFFSET, OFFSETS, WEIGHT_BYTES
@@ -49,11 +48,8 @@ def lower_entry(module: ir.Module) -> Entry:
     workspace = max((_workspace_bytes(kernel) for kernel in kernels.values()), default=0)
     block = entry.regions[0].blocks[0]
     terminator = block.operations[len(block.operations) - 1]
-    checks = [
-        _label(op)
-        for op in block.operations
-        if isinstance(op, func.CallOp) and STATUS in kernels[op.callee.value].attributes
-    ]
+    status = [op for op in block.operations if isinstance(op, memref.AllocOp)]
+    checks = [_label(op) for op in status]
     status_offset = arena
     arena += _aligned(8 * len(checks))
     arena_bytes = arena + workspace
@@ -83,19 +79,16 @@ def lower_entry(module: ir.Module) -> Entry:
     for value, buffer in zip(terminator.operands, outputs, strict=True):
         places[storage_root(value)] = Place(buffer, 0)
     with ir.InsertionPoint(body):
-        status = [Place(buffers[0], status_offset + 8 * i) for i in range(len(checks))]
-        _clear(status)
-        pending = iter(status)
+        for number, op in enumerate(status):
+            places[op.memref] = Place(buffers[0], status_offset + 8 * number)
+            _clear(places[op.memref])
         for op in block.operations:
             if not isinstance(op, func.CallOp):
                 continue
             for result, offset in zip(op.results, op.attributes[OFFSETS], strict=True):
                 places.setdefault(result, Place(buffers[0], offset))
             kernel = kernels[op.callee.value]
-            operands = [places[storage_root(v)] for v in op.operands]
-            if STATUS in kernel.attributes:
-                operands.append(next(pending))
-            operands += [places[r] for r in op.results]
+            operands = [places[storage_root(v)] for v in (*op.operands, *op.results)]
             if _workspace_bytes(kernel):
                 operands.append(Place(buffers[0], arena))
             with op.location:
@@ -115,16 +108,15 @@ def _view(buffer_type: ir.Type, place: Place) -> ir.Value:
     return memref.ViewOp(buffer_type, place.base, offset, []).result
 
 
-def _clear(status: list[Place]) -> None:
+def _clear(place: Place) -> None:
     i64 = ir.IntegerType.get_signless(64)
-    for place in status:
-        word = _view(ir.MemRefType.get([1], i64), place)
-        memref.store(arith.constant(i64, 0), word, [arith.constant(ir.IndexType.get(), 0)])
+    word = _view(ir.MemRefType.get([1], i64), place)
+    memref.store(arith.constant(i64, 0), word, [arith.constant(ir.IndexType.get(), 0)])
 
 
-def _label(op: func.CallOp) -> str:
-    """The name of the node that a kernel call computes last, or of the kernel."""
-    return op.location.name_str if op.location.is_a_name() else op.callee.value
+def _label(op: memref.AllocOp) -> str:
+    """The name of the node whose data a status speaks of."""
+    return op.location.name_str if op.location.is_a_name() else "without a name"
 
 
 def _aligned(nbytes: int) -> int:

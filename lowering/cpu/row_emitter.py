@@ -315,10 +315,14 @@ class RowEmitter:
         return self._e.constant(neutral(reduction.operation, element), element, self._lanes)
 
     def _combine(self, reduction: Reduction, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self._e.op(reduction.operation, [a, b], a.type, reduction.attributes)
+        attributes = dict(reduction.attributes)
+        if reduction.operation in ("arith.maximumf", "arith.minimumf"):
+            # Which zero is the greater one would cost as much as all the rest, and is nobody's question.
+            attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<nsz>")
+        return self._e.op(reduction.operation, [a, b], a.type, attributes)
 
     def _join(self, reduction: Reduction, value: ir.Value) -> ir.Value:
         """The lanes of a vector combined in any order."""
         kind = ir.Attribute.parse(f"#vector.kind<{OPERATIONS[reduction.operation].kind}>")
-        fast = ir.Attribute.parse("#arith.fastmath<reassoc>")
+        fast = ir.Attribute.parse("#arith.fastmath<reassoc,nsz>")
         return vector.ReductionOp(reduction.element, kind, value, fastmath=fast).result

@@ -2,10 +2,77 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.errors import operation_error
+from nnvm_mlir.graph import ENTRY, functions
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, storage_type
 from nnvm_mlir.lowering.linalg.registry import STATUS, apply_rule
-from nnvm_mlir.mlir import func, ir
+from nnvm_mlir.mlir import builtin, func, ir, memref
+from nnvm_mlir.pipeline import Pass, register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class ConvertToLinalg(Pass):
+    """Convert fused functions of nnvm ops to linalg on tensors."""
+
+    name: ClassVar[str] = "convert-nnvm-to-linalg"
+
+    def run(self, module: ir.Module) -> None:
+        """Converts every function but the entry, in place."""
+        convert_module(module)
+
+
+def convert_module(module: ir.Module) -> None:
+    """Converts every function but the entry, whose calls are adapted.
+
+    Raises:
+        CompileError: an operator has no rule; it names the function and the operator.
+    """
+    converted: dict[str, func.FuncOp] = {}
+    entry = None
+    for function in functions(module):
+        name = function.name.value
+        if name == ENTRY:
+            entry = function
+            continue
+        try:
+            converted[name] = convert_function(function)
+        except NotImplementedError as error:
+            raise operation_error(function, f"cannot be lowered: {error}") from error
+    if entry is not None:
+        for op in entry.regions[0].blocks[0].operations:
+            if isinstance(op, func.CallOp):
+                _adapt_call(op, converted[op.callee.value])
+
+
+def _adapt_call(call: func.CallOp, callee: func.FuncOp) -> None:
+    """Makes a call agree with its converted callee: casts between nnvm and stored types, and a buffer for the status."""
+    wanted = callee.type
+    if [v.type for v in call.operands] == list(wanted.inputs) and [
+        r.type for r in call.results
+    ] == list(wanted.results):
+        return
+    with call.location, ir.InsertionPoint(call):
+        operands = [_cast(v, t) for v, t in zip(call.operands, wanted.inputs, strict=False)]
+        if STATUS in callee.attributes:
+            operands.append(memref.AllocOp(wanted.inputs[-1], [], []).memref)
+        changed = func.CallOp(wanted.results, call.callee, operands)
+        for name in call.attributes:
+            if name.startswith("nnvm."):
+                changed.attributes[name] = call.attributes[name]
+        for old, new in zip(call.results, changed.results, strict=True):
+            old.replace_all_uses_with(_cast(new, old.type))
+    call.erase()
+
+
+def _cast(value: ir.Value, wanted: ir.Type) -> ir.Value:
+    if value.type == wanted:
+        return value
+    return builtin.UnrealizedConversionCastOp([wanted], [value]).results[0]
 
 
 def convert_function(function: func.FuncOp) -> func.FuncOp:

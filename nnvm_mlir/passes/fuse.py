@@ -20,7 +20,7 @@ from nnvm_mlir.dialects.nnvm.creation import Constant
 from nnvm_mlir.dialects.nnvm.elementwise import Copy
 from nnvm_mlir.dialects.nnvm.operator import Fusion
 from nnvm_mlir.graph import entry_function
-from nnvm_mlir.mlir import func, ir
+from nnvm_mlir.mlir import builtin, func, ir
 from nnvm_mlir.pipeline import Pass, register_pass
 
 POINTWISE = (Fusion.ELEMWISE, Fusion.BROADCAST)
@@ -61,8 +61,10 @@ def is_kernel_operator(op: Any) -> bool:
 
 
 def storage_root(value: ir.Value) -> ir.Value:
-    """The value in whose buffer `value` lives: views looked through."""
-    while isinstance(value.owner, Operator) and value.owner.is_view:
+    """The value in whose buffer `value` lives: views, and casts of types that are stored alike, are looked through."""
+    while isinstance(value.owner, builtin.UnrealizedConversionCastOp) or (
+        isinstance(value.owner, Operator) and value.owner.is_view
+    ):
         value = value.owner.operands[0]
     return value
 

@@ -387,7 +387,7 @@ BIG = np.array([2**21, 2**20])
         ([node("Pad", ["one", "s"], ["y"])], {"s": np.array([0, 0, *BIG])}),
         ([node("Range", ["a", "b", "c"], ["y"])], {"a": 0, "b": 2**40, "c": 1}),
         ([node("Range", ["a", "b", "c"], ["y"])], {"a": 0.0, "b": 1.0, "c": 1e-30}),
-        ([node("OneHot", ["i", "d", "v"], ["y"])], {"i": np.arange(9), "d": 2**40, "v": np.eye(2)[0]}),
+        ([node("OneHot", ["i", "d", "v"], ["y"])], {"i": BIG, "d": 2**40, "v": np.eye(2)[0]}),
         ([node("Resize", ["one", "", "s"], ["y"])], {"s": np.array([2e6, 2e6], np.float32)}),
         (
             [node("Concat", [*"aaaaa"], ["b"], axis=0), node("Concat", [*"bbbbbb"], ["y"], axis=0)],

@@ -136,7 +136,7 @@ def _number(entries: Mapping[str, str], key: str, default: int, what: str) -> in
 def _read_into(descriptor: int, offset: int, array: np.ndarray, location: str, what: str) -> None:
     if not array.nbytes:
         return
-    target = memoryview(array.reshape(-1).view(np.uint8))
+    target = array.reshape(-1).view(np.uint8).data
     done = 0
     while done < len(target):
         count = os.preadv(descriptor, [target[done:]], offset + done)

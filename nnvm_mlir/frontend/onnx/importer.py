@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
@@ -30,6 +29,7 @@ from nnvm_mlir.frontend.onnx.inputs import bind_inputs
 from nnvm_mlir.frontend.onnx.load import Model, Source, load_model
 from nnvm_mlir.frontend.onnx.registry import NodeContext, find_converter
 from nnvm_mlir.frontend.onnx.schema import Schema, find_schema
+from nnvm_mlir.frontend.onnx.scope import Scope, with_attributes_of, without_inputs
 from nnvm_mlir.frontend.onnx.standard_functions import function_body
 from nnvm_mlir.frontend.onnx.support import check_supported
 from nnvm_mlir.frontend.onnx.tensors import dtype_of, to_array
@@ -42,34 +42,6 @@ NODE_LIMIT = 100_000
 
 MAX_CALL_DEPTH = 64
 """How deep functions may call each other."""
-
-
-@dataclass
-class Scope:
-    """Names of one graph or function body while its nodes are converted.
-
-    Attributes:
-        opsets: version by domain.
-        values: what is defined so far.
-        outer: the enclosing graph, which a branch sees and a function does not.
-        attributes: of the function call being inlined, by name.
-        call_depth: how many function calls enclose it.
-    """
-
-    opsets: Mapping[str, int]
-    values: dict[str, Node] = field(default_factory=dict)
-    outer: Scope | None = None
-    attributes: Mapping[str, AttributeProto] = field(default_factory=dict)
-    call_depth: int = 0
-
-    def lookup(self, name: str) -> Node:
-        """The value of a name, here or in an enclosing graph."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.values:
-                return scope.values[name]
-            scope = scope.outer
-        raise CompileError(f"nothing defines {name!r}")
 
 
 class Importer:
@@ -104,7 +76,8 @@ class Importer:
             if tensor.name in read:
                 array = to_array(tensor, self.folder, f"initializer {tensor.name!r}")
                 scope.values[tensor.name] = self.builder.constant(array, tensor.name)
-        return self._run_nodes(graph.node, outputs, scope)
+        self._run_nodes(graph.node, outputs, scope)
+        return [scope.lookup(name) for name in outputs]
 
     def run_branch(
         self, graph: GraphProto, outer: Scope, arguments: Sequence[Node] = ()
@@ -156,24 +129,18 @@ class Importer:
             if node is not None:
                 scope.values[name] = node
                 absent.discard(name)
-        nodes = [_without_inputs(node, absent) for node in function.node]
+        nodes = [without_inputs(node, absent) for node in function.node]
         outputs = [
             formal if actual else ""
             for formal, actual in zip(function.output, call.output, strict=False)
         ]
-        return self._run_nodes(nodes, outputs, scope)
+        self._run_nodes(nodes, outputs, scope)
+        return [scope.lookup(name) if name else None for name in outputs]
 
     # ---- nodes -----------------------------------------------------------------------------------
 
-    def _run_nodes(
-        self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope
-    ) -> list[Node | None]:
-        defined = set(scope.values)
-        outer = scope.outer
-        while outer is not None:
-            defined |= outer.values.keys()
-            outer = outer.outer
-        order = ordered_nodes(nodes, defined)
+    def _run_nodes(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
+        order = ordered_nodes(nodes, scope.names())
         reads = [captured_names(node) for node in order]
         uses = Counter(name for names in reads for name in names)
         uses.update(outputs)
@@ -183,7 +150,6 @@ class Importer:
                 uses[name] -= 1
                 if uses[name] == 0:
                     scope.values.pop(name, None)
-        return [scope.lookup(name) if name else None for name in outputs]
 
     def _run_node(self, node: NodeProto, scope: Scope) -> None:
         self._converted += 1
@@ -191,7 +157,7 @@ class Importer:
             raise CompileError(
                 f"the model has more than {NODE_LIMIT} nodes once functions and loops are inlined"
             )
-        node = _with_references_resolved(node, scope)
+        node = with_attributes_of(scope, node)
         domain = normalize_domain(node.domain)
         where = f"{node.op_type} node {node_label(node)!r}"
         try:
@@ -292,29 +258,3 @@ def _check_output(declared: onnx.ValueInfoProto, node: Node) -> None:
             want not in (None, have) for want, have in zip(shape, node.shape, strict=True)
         ):
             log.warning("%s is declared with shape %s, but has %s", what, shape, list(node.shape))
-
-
-def _with_references_resolved(node: NodeProto, scope: Scope) -> NodeProto:
-    """The node with the attributes of the enclosing function put in where it refers to them."""
-    if not any(attribute.ref_attr_name for attribute in node.attribute):
-        return node
-    resolved = NodeProto()
-    resolved.CopyFrom(node)
-    del resolved.attribute[:]
-    for attribute in node.attribute:
-        if not attribute.ref_attr_name:
-            resolved.attribute.append(attribute)
-        elif attribute.ref_attr_name in scope.attributes:
-            copy = resolved.attribute.add()
-            copy.CopyFrom(scope.attributes[attribute.ref_attr_name])
-            copy.name = attribute.name
-    return resolved
-
-
-def _without_inputs(node: NodeProto, absent: set[str]) -> NodeProto:
-    if not absent.intersection(node.input):
-        return node
-    copy = NodeProto()
-    copy.CopyFrom(node)
-    copy.input[:] = ["" if name in absent else name for name in node.input]
-    return copy

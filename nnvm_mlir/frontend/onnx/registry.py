@@ -2,7 +2,7 @@
 
     @converter("Add", since=7)
     def add(ctx: NodeContext) -> Node:
-        return ctx.op(BroadcastAdd, *ctx.inputs)
+        return ctx.op(BroadcastAdd, *ctx.operands)
 
 A converter serves the opsets from `since` to the next registration of the same operator. It returns
 the node's outputs in order.
@@ -26,9 +26,13 @@ from nnvm_mlir.frontend.onnx.tensors import dtype_of, to_array
 from nnvm_mlir.frontend.source import NeedsValue
 
 if TYPE_CHECKING:
-    from nnvm_mlir.frontend.onnx.importer import Importer, Scope
+    from nnvm_mlir.frontend.onnx.importer import Importer
+    from nnvm_mlir.frontend.onnx.scope import Scope
 
-Converter = Callable[["NodeContext"], "Node | Sequence[Node]"]
+Results = Node | Sequence[Node | None]
+"""Outputs of a node; one that it does not name may be None."""
+
+Converter = Callable[["NodeContext"], Results]
 
 _CONVERTERS: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
 
@@ -61,7 +65,7 @@ def register_direct(
     def convert(ctx: NodeContext) -> Any:
         values = {ours: ctx.attr(theirs) for ours, theirs in names.items()}
         given = {name: value for name, value in values.items() if value is not None}
-        return ctx.op(operator, *ctx.inputs, **given)
+        return ctx.op(operator, *ctx.operands, **given)
 
 
 def find_converter(op_type: str, opset: int, domain: str = "") -> Converter | None:
@@ -132,6 +136,11 @@ class NodeContext:
             raise self.error(f"input {index} is missing")
         return node
 
+    @property
+    def operands(self) -> list[Node]:
+        """All inputs, none of which may be absent."""
+        return [self.input(index) for index in range(len(self.inputs))]
+
     def has_input(self, index: int) -> bool:
         """Whether the input is present."""
         return index < len(self.inputs) and self.inputs[index] is not None
@@ -179,14 +188,11 @@ class NodeContext:
             raise self.error(f"input {index} must be a list of integers")
         return tuple(int(item) for item in value.reshape(-1))
 
-    def attr_or_input(
-        self, name: str, index: int, since: int, default: tuple[int, ...] | None = None
-    ) -> tuple[int, ...] | None:
+    def attr_or_input(self, name: str, index: int, since: int) -> tuple[int, ...] | None:
         """A list of integers that was an attribute before opset `since`, and is an input since."""
         if self.opset < since:
-            return self.attr(name, default)
-        value = self.int_list(index)
-        return default if value is None else value
+            return self.attr(name)
+        return self.int_list(index)
 
     def scalar_input(self, index: int) -> Any:
         """The known value of an input of one element as a Python number; None if it is absent."""
@@ -224,9 +230,9 @@ class NodeContext:
         """Imports one of the node's graphs inline; returns its outputs."""
         return self.importer.run_branch(graph, self.scope, arguments)
 
-    def expand_standard_function(self) -> list[Node]:
+    def expand_standard_function(self) -> Results:
         """Imports the function by which the standard defines this operator; returns its outputs."""
-        return list(self.importer.expand_standard_function(self))
+        return self.importer.expand_standard_function(self)
 
     def scalar_like(self, value: float, node: Node) -> Node:
         """A known 0-d tensor of a node's dtype."""

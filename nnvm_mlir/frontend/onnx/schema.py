@@ -34,7 +34,8 @@ class Schema:
     inputs: tuple[int, int]
     """Fewest and most inputs."""
     outputs: tuple[int, int]
-    definition: OpSchema
+    definition: Any
+    """The standard's own `OpSchema`."""
 
     def check_node(self, node: onnx.NodeProto) -> None:
         """Refuses a node whose inputs, outputs or attributes are not as declared.
@@ -73,7 +74,7 @@ class Schema:
 def find_schema(op_type: str, opset: int, domain: str = "") -> Schema | None:
     """The operator's version in force at `opset`, or None where there is no such operator."""
     try:
-        schema = onnx.defs.get_schema(op_type, opset, domain)
+        schema: Any = onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:
         return None
     attributes = {}

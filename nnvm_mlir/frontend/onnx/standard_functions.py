@@ -22,7 +22,7 @@ def has_function_body(op_type: str, opset: int, domain: str = "") -> bool:
 
 
 def function_body(ctx: NodeContext, schema: Schema) -> FunctionProto | None:
-    """The function that defines a node's operator; None where its attributes and types have none."""
+    """The function that defines a node's operator for its attributes and types, or None."""
     definition = schema.definition
     fixed = _newest(definition.function_opset_versions, ctx.opset)
     if fixed is not None:

@@ -25,7 +25,7 @@ class _Storage(NamedTuple):
     """Set when the field holds bit patterns of this integer dtype."""
 
 
-_STORAGE = {
+_STORAGE: dict[int, _Storage] = {
     TensorProto.FLOAT: _Storage("float32", "float_data"),
     TensorProto.DOUBLE: _Storage("float64", "double_data"),
     TensorProto.FLOAT16: _Storage("float16", "int32_data", "uint16"),

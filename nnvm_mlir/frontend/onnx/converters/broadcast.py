@@ -74,7 +74,7 @@ def comparison(ctx: NodeContext) -> Node:
 @converter("Mod")
 def mod(ctx: NodeContext) -> Node:
     """The remainder, of either sign convention."""
-    return ctx.op(BroadcastMod, *ctx.inputs, fmod=ctx.attr("fmod"))
+    return ctx.op(BroadcastMod, *ctx.operands, fmod=ctx.attr("fmod"))
 
 
 @converter("BitShift")
@@ -83,7 +83,7 @@ def bit_shift(ctx: NodeContext) -> Node:
     direction = ctx.attr("direction")
     if direction not in _SHIFTS:
         raise ctx.error(f"attribute 'direction' must be LEFT or RIGHT, not {direction!r}")
-    return ctx.op(_SHIFTS[direction], *ctx.inputs)
+    return ctx.op(_SHIFTS[direction], *ctx.operands)
 
 
 @converter(*_VARIADIC)
@@ -102,7 +102,7 @@ def mean(ctx: NodeContext) -> Node:
 @converter("Where")
 def where(ctx: NodeContext) -> Node:
     """A choice between two tensors."""
-    return ctx.op(Where, *ctx.inputs)
+    return ctx.op(Where, *ctx.operands)
 
 
 @converter("PRelu")
@@ -140,7 +140,7 @@ def _operands(ctx: NodeContext) -> tuple[Node, Node]:
 
 
 def _folded(ctx: NodeContext, operator: type[Operator]) -> Node:
-    operands = [ctx.input(index) for index in range(len(ctx.inputs))]
+    operands = ctx.operands
     if ctx.opset < 8 and any(node.shape != operands[0].shape for node in operands):
         raise ctx.error("the shapes of the inputs differ, which opset 8 introduced")
     return reduce(lambda lhs, rhs: ctx.op(operator, lhs, rhs), operands)

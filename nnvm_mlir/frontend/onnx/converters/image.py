@@ -107,7 +107,7 @@ def _spread(whole: Sequence, axes: Sequence[int], values: Sequence) -> tuple:
 
 
 def _scaled(size: int, scale: float) -> int:
-    # In float32, as the standard's scales are: in double 10 * 0.1f would exceed 1 by its error.
+    # In float32, as runtimes do: in double 10 * 0.7f is below 7.
     return math.floor(np.float32(size) * np.float32(scale))
 
 

@@ -43,7 +43,7 @@ def gather_elements(ctx: NodeContext) -> Node:
 
 @converter("GatherND")
 def gather_nd(ctx: NodeContext) -> Node:
-    """Slices at positions in the last dimension of the indices; the dialect has them in the first."""
+    """Slices at positions in the last dimension of the indices, in the dialect's the first."""
     data, indices = ctx.input(0), ctx.input(1)
     batch_dims = ctx.attr("batch_dims", 0)
     rank = len(indices.shape)
@@ -114,13 +114,15 @@ def top_k(ctx: NodeContext) -> list[Node]:
 @converter("NonZero")
 def non_zero(ctx: NodeContext) -> Node:
     """Positions of elements that are not 0; they decide the shape, so the data must be known."""
-    return ctx.constant(np.stack(np.nonzero(np.atleast_1d(ctx.constant_input(0)))), "int64")
+    return ctx.constant(
+        np.stack(np.nonzero(np.atleast_1d(ctx.known(ctx.input(0), "the data")))), "int64"
+    )
 
 
 @converter("Compress")
 def compress(ctx: NodeContext) -> Node:
     """Slices where a condition holds; it decides the shape, so it must be known."""
-    data, condition = ctx.input(0), ctx.constant_input(1)
+    data, condition = ctx.input(0), ctx.known(ctx.input(1), "the condition")
     axis = ctx.attr("axis")
     if axis is None:
         data, axis = reshape(ctx, data, (data.type.size,)), 0

@@ -26,7 +26,7 @@ from nnvm_mlir.dialects.nnvm.normalization import (
 from nnvm_mlir.dialects.nnvm.operator import normalize_axis
 from nnvm_mlir.dialects.nnvm.reduction import Argmax, Mean, Sum
 from nnvm_mlir.frontend.onnx.converters.common import cast, channel_shape, reshape
-from nnvm_mlir.frontend.onnx.registry import NodeContext, converter, register_direct
+from nnvm_mlir.frontend.onnx.registry import NodeContext, Results, converter, register_direct
 
 register_direct("InstanceNormalization", InstanceNorm, "epsilon")
 register_direct("LRN", Lrn, "size", "alpha", "beta", "bias")
@@ -90,7 +90,7 @@ def batch_norm(ctx: NodeContext) -> list[Node]:
 
 
 @converter("LayerNormalization")
-def layer_norm(ctx: NodeContext) -> list[Node]:
+def layer_norm(ctx: NodeContext) -> Results:
     """The statistics too, if they are asked for."""
     if ctx.wants_output(1) or ctx.wants_output(2):
         return ctx.expand_standard_function()

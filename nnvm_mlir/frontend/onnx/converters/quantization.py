@@ -56,7 +56,7 @@ def matmul_integer(ctx: NodeContext) -> Node:
 @converter("QLinearMatMul")
 def qlinear_matmul(ctx: NodeContext) -> Node:
     """A product of quantised matrices, quantised again."""
-    lhs, lhs_scale, lhs_zero, rhs, rhs_scale, rhs_zero, scale, zero = ctx.inputs
+    lhs, lhs_scale, lhs_zero, rhs, rhs_scale, rhs_zero, scale, zero = ctx.operands
     product = cast(ctx, _matmul_integer(ctx, lhs, lhs_zero, rhs, rhs_zero), "float32")
     if len(lhs_scale.shape) == 1 and lhs_scale.type.size > 1:  # one scale for each row
         lhs_scale = reshape(ctx, lhs_scale, (*lhs_scale.shape, 1))
@@ -76,7 +76,7 @@ def conv_integer(ctx: NodeContext) -> Node:
 @converter("QLinearConv")
 def qlinear_conv(ctx: NodeContext) -> Node:
     """A convolution of quantised tensors, quantised again."""
-    data, data_scale, data_zero, weight, weight_scale, weight_zero, scale, zero = ctx.inputs[:8]
+    data, data_scale, data_zero, weight, weight_scale, weight_zero, scale, zero = ctx.operands[:8]
     total = convolve(
         ctx,
         _shifted(ctx, data, data_zero),

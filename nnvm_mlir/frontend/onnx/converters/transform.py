@@ -18,14 +18,14 @@ from nnvm_mlir.dialects.nnvm.transform import (
     Transpose,
 )
 from nnvm_mlir.frontend.onnx.converters.common import broadcast_to, concatenate, reshape, split
-from nnvm_mlir.frontend.onnx.registry import NodeContext, converter, register_direct
+from nnvm_mlir.frontend.onnx.registry import NodeContext, Results, converter, register_direct
 
 register_direct("DepthToSpace", DepthToSpace, block_size="blocksize", mode="mode")
 register_direct("ReverseSequence", ReverseSequence, "batch_axis", "time_axis")
 
 
 @converter("SpaceToDepth")
-def space_to_depth(ctx: NodeContext) -> Node | list[Node]:
+def space_to_depth(ctx: NodeContext) -> Results:
     """The order that the dialect has, or the other one by the standard's function."""
     if ctx.attr("mode", "DCR") != "DCR":
         return ctx.expand_standard_function()
@@ -99,7 +99,7 @@ def unsqueeze(ctx: NodeContext) -> Node:
 @converter("Concat")
 def concat(ctx: NodeContext) -> Node:
     """Tensors one after the other along an axis."""
-    tensors = [ctx.input(index) for index in range(len(ctx.inputs))]
+    tensors = ctx.operands
     axis = normalize_axis(ctx.attr("axis"), len(tensors[0].shape))
     return concatenate(ctx, tensors, axis)
 
@@ -133,7 +133,7 @@ def slice_(ctx: NodeContext) -> Node:
     data = ctx.input(0)
     starts = ctx.attr_or_input("starts", 1, since=10) or ()
     ends = ctx.attr_or_input("ends", 2, since=10) or ()
-    axes = ctx.attr_or_input("axes", 3, since=10, default=tuple(range(len(starts))))
+    axes = ctx.attr_or_input("axes", 3, since=10) or tuple(range(len(starts)))
     steps = (ctx.int_list(4) if ctx.opset >= 10 else None) or (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise ctx.error("starts, ends, axes and steps differ in length")
