@@ -187,6 +187,8 @@ class GraphBuilder:
         return name
 
     def _variable(self, name: str, kind: str, tensor_type: TensorType) -> Node:
+        if any(dim is not None and dim < 0 for dim in tensor_type.shape or ()):
+            raise CompileError(f"variable {name!r} has a negative dimension: {tensor_type.shape}")
         self._names.add(name)
         self._variables.append((name, kind))
         with self.context:

@@ -6,6 +6,7 @@ an input, one specialised program is made for each case that is met, on its firs
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -71,7 +72,7 @@ class CompiledModel:
         self.target = target
         self.opt_level = opt_level
         self._source = source
-        self._shapes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
+        self._shapes = {name: _checked(name, shape) for name, shape in (shapes or {}).items()}
         unknown = sorted(set(self._shapes) - {spec.name for spec in source.inputs})
         if unknown:
             names = ", ".join(repr(spec.name) for spec in source.inputs)
@@ -156,7 +157,14 @@ class CompiledModel:
         if len(arrays) == 1 and isinstance(arrays[0], Mapping):
             given = {**arrays[0], **named}
         elif named:
-            given = {**dict(zip((s.name for s in self._source.inputs), arrays, strict=False)), **named}
+            specs = self._source.inputs
+            given = {spec.name: array for spec, array in zip(specs, arrays, strict=False)}
+            twice = next((name for name in named if name in given), None)
+            if twice is not None:
+                raise ValueError(f"input {twice!r} is given twice, by position and by name")
+            if len(arrays) > len(specs):
+                raise ValueError(f"expected {len(specs)} inputs, got {len(arrays)} by position")
+            given.update(named)
         else:
             return arrays
         try:
@@ -263,6 +271,16 @@ def pack_weights(graph: Graph) -> np.ndarray:
 
 def _spec(name: str, tensor_type: Any) -> TensorSpec:
     return TensorSpec(name, tensor_type.shape, tensor_type.dtype)
+
+
+def _checked(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        dims = tuple(operator.index(dim) for dim in shape)
+    except TypeError:
+        dims = (-1,)
+    if min(dims, default=0) < 0:
+        raise ValueError(f"shape of {name!r}: expected integers from 0, got {shape!r}")
+    return dims
 
 
 def _key(shapes: Shapes, values: Mapping[str, np.ndarray]) -> Any:

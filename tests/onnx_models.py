@@ -18,6 +18,9 @@ Shape = Sequence[int | str | None]
 Execute = Callable[[Graph, Mapping[str, np.ndarray]], list[np.ndarray]]
 
 node = helper.make_node
+INT64 = TensorProto.INT64
+BOOL = TensorProto.BOOL
+X = np.array([[-1.0, 2.0, -3.0], [4.0, -5.0, 6.0]], np.float32)
 
 
 def tensor(name: str, value: Any, dtype: str | None = None) -> onnx.TensorProto:
@@ -73,3 +76,10 @@ def run_model(
     model: Any, inputs: Mapping[str, np.ndarray], execute: Execute = interpret
 ) -> list[np.ndarray]:
     return execute(import_with(model, inputs), inputs)
+
+
+def operators(graph: Graph) -> list[str]:
+    """Names of the operators of the entry function, without constants."""
+    block = graph.entry.regions[0].blocks[0]
+    names = [op.operation.name for op in block.operations]
+    return [name for name in names if name not in ("nnvm.constant", "func.return")]

@@ -83,6 +83,8 @@ def test_errors_name_operator_and_node(b):
         b.op(OPERATORS["broadcast_add"], x)
     with pytest.raises(CompileError, match="two variables are named 'x'"):
         b.parameter("x", np.zeros(1))
+    with pytest.raises(CompileError, match="variable 'n' has a negative dimension"):
+        b.input("n", TensorType((2, -1), "float32"))
 
 
 def test_a_node_of_another_builder_is_refused(b):

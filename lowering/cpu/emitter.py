@@ -212,17 +212,13 @@ class Emitter:
             loaded = self.load(buffer, at, stride * lanes, run)
             picked = ir.DenseI64ArrayAttr.get([stride * lane for lane in range(lanes)])
             return self.op("vector.shuffle", [loaded, loaded], type_, {"mask": picked})
-        i32 = ir.IntegerType.get_signless(32)
-        steps = self._constant(
-            ("steps", stride, lanes),
-            lambda: ir.DenseElementsAttr.get(
-                [ir.IntegerAttr.get(i32, stride * lane) for lane in range(lanes)],
-                ir.VectorType.get([lanes], i32),
-            ),
-        )
         every = self.mask(lanes, lanes) if mask is None else mask
         other = self.constant(masked_off, element, lanes)
-        return self.op("vector.gather", [buffer, self.index(at), steps, every, other], type_)
+        return self.op(
+            "vector.gather",
+            [buffer, self.index(at), self._steps(stride, lanes), every, other],
+            type_,
+        )
 
     def store(
         self, value: ir.Value, buffer: ir.Value, at: Index, mask: ir.Value | None = None
@@ -236,6 +232,31 @@ class Emitter:
             vector.StoreOp(value, buffer, [self.index(at)])
         else:
             vector.MaskedStoreOp(buffer, [self.index(at)], mask, value)
+
+    def scatter(
+        self,
+        value: ir.Value,
+        buffer: ir.Value,
+        at: Index,
+        stride: int,
+        mask: ir.Value | None = None,
+    ) -> None:
+        """Stores the lanes of a vector `stride` elements apart, from position `at` on."""
+        lanes = ir.VectorType(value.type).shape[0]
+        every = self.mask(lanes, lanes) if mask is None else mask
+        operands = [buffer, self.index(at), self._steps(stride, lanes), every, value]
+        ir.Operation.create("vector.scatter", operands=operands)
+
+    def _steps(self, stride: int, lanes: int) -> ir.Value:
+        """`stride * lane` in every lane."""
+        i32 = ir.IntegerType.get_signless(32)
+        return self._constant(
+            ("steps", stride, lanes),
+            lambda: ir.DenseElementsAttr.get(
+                [ir.IntegerAttr.get(i32, stride * lane) for lane in range(lanes)],
+                ir.VectorType.get([lanes], i32),
+            ),
+        )
 
     def broadcast(self, scalar: ir.Value, lanes: int | None) -> ir.Value:
         """A vector of `lanes` copies of `scalar` (the scalar itself for None)."""

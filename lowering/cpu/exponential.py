@@ -227,9 +227,9 @@ _SIMPLE_POWERS: dict[float, Callable[[Lanes], Lanes]] = {
 
 def powf(x: Lanes, y: Lanes) -> Lanes:
     """2^(y log2|x|) in float64, with C's rules for signs and special values."""
-    simple = _SIMPLE_POWERS.get(_constant(y))
-    if simple is not None:
-        return simple(x)
+    exponent = _constant(y)
+    if exponent in _SIMPLE_POWERS:
+        return _SIMPLE_POWERS[exponent](x)
     wide_y = _f64(y)
     result = _f32(_exp2_f64(wide_y * (_log_f64(_f64(x.abs())) * math.log2(math.e))))
     integral = y.trunc().equals(y)

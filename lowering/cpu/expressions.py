@@ -101,8 +101,9 @@ def expression(
     generic = source.generic
     if not generic.is_elementwise:
         raise Unsupported("a second reduction")
+    written = generic.outputs[source.index]
     forms = delinearize(
-        access.form, generic.outputs[source.index].coefficients, generic.sizes, sizes
+        access.form.shifted(-written.offset), written.coefficients, generic.sizes, sizes
     )
     if forms is None:
         raise Unsupported("an intermediate result is not indexed loop by loop")

@@ -103,7 +103,12 @@ def _copies_to_linalg(module: ir.Module) -> None:
     """Copies between strided buffers would become calls into a library."""
     for op in _find(module.operation, "memref.copy"):
         with op.location, ir.InsertionPoint(op):
-            linalg.copy(op.operands[0], outs=[op.operands[1]])
+            source, target = op.operands
+            element = ir.MemRefType(source.type).element_type
+            copy = linalg.CopyOp([], [source], [target])
+            block = copy.regions[0].blocks.append(element, element)
+            with ir.InsertionPoint(block):
+                linalg.YieldOp([block.arguments[0]])
         op.erase()
 
 

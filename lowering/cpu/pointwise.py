@@ -30,7 +30,7 @@ from nnvm_mlir.target import Target
 
 # Starting threads pays from about 10 microseconds of work: that much data moved, a math function
 # counting like this many bytes.
-PARALLEL_BYTES = 512 * 1024
+PARALLEL_BYTES = 1024 * 1024
 _MATH_BYTES = 8
 # Bytes of the widest operand that one task of a one-dimensional parallel loop moves.
 _TASK_BYTES = 16 * 1024
@@ -46,20 +46,20 @@ class Nest:
         pieces: over the nest's loops; the last loop is the one that vectors run along.
         sizes: trip count of each loop.
         lanes: length of the vectors; None for scalar code.
-        crossed: whether some operand is read by tiles over the last two loops.
+        tile: rows of the tiles over the last two loops by which some operand is read; None without.
         bytes: data moved, with arithmetic counted as bytes that take as long.
     """
 
     pieces: tuple[Piece, ...]
     sizes: tuple[int, ...]
     lanes: int | None
-    crossed: bool
+    tile: int | None
     bytes: int
 
     @property
-    def accesses(self) -> set[Access]:
-        """Everything that is read."""
-        return {access for piece in self.pieces for access in leaves(piece.node)}
+    def accesses(self) -> tuple[Access, ...]:
+        """Everything that is read, each once."""
+        return tuple(dict.fromkeys(a for piece in self.pieces for a in leaves(piece.node)))
 
 
 def lower(function: func.FuncOp, target: Target) -> func.FuncOp:
@@ -102,7 +102,7 @@ def _nest(pieces: Sequence[Piece], target: Target) -> Nest:
     def size(group: tuple[int, ...]) -> int:
         return math.prod(old_sizes[d] for d in group)
 
-    lanes, cross = None, None
+    lanes, tile = None, None
     if groups and position.coefficients[groups[-1][-1]] == 1:
         lanes = target.vector_bits // widest_bits(
             [p.node for p in pieces], [p.element for p in pieces]
@@ -111,7 +111,7 @@ def _nest(pieces: Sequence[Piece], target: Target) -> Nest:
         changed = [access.map(change) for access in accesses]
         cross = cross_loop(changed, [size(g) for g in groups], len(groups) - 1, side)
         if cross is not None:
-            lanes = side
+            lanes = tile = side
             groups.insert(-1, groups.pop(cross))
     sizes = tuple(size(group) for group in groups)
     done: dict[Node, Node] = {}
@@ -123,7 +123,7 @@ def _nest(pieces: Sequence[Piece], target: Target) -> Nest:
     moved += [piece.element for piece in pieces]
     work = sum(bits_of(element) for element in moved) // 8
     work += _MATH_BYTES * sum(math_ops(p.node) for p in pieces)
-    return Nest(new, sizes, lanes, cross is not None, math.prod(sizes) * work)
+    return Nest(new, sizes, lanes, tile, math.prod(sizes) * work)
 
 
 class _NestEmitter:
@@ -146,8 +146,8 @@ class _NestEmitter:
             self._compute([])
         elif len(nest.sizes) == 1:
             self._flat(nest.sizes[0], worth)
-        elif nest.crossed:
-            self._tiles([], worth)
+        elif nest.tile is not None:
+            self._tiles([], nest.tile, worth)
         else:
             loop = e.parallel if worth else e.loop
             loop(0, nest.sizes[0], 1, lambda i: self._rows([i]))
@@ -171,33 +171,32 @@ class _NestEmitter:
         else:
             self._e.loop(0, sizes[len(outer)], 1, lambda i: self._rows([*outer, i]))
 
-    def _tiles(self, outer: list[Index], worth: bool) -> None:
+    def _tiles(self, outer: list[Index], side: int, worth: bool) -> None:
         """The loops below `outer`, the last two by tiles; rows and ends of rows are left over."""
-        e, lanes = self._e, self._nest.lanes
+        e = self._e
         *before, height, width = self._nest.sizes
         loop = e.parallel if worth and not outer else e.loop
         if len(outer) < len(before):
-            loop(0, before[len(outer)], 1, lambda i: self._tiles([*outer, i], worth))
+            loop(0, before[len(outer)], 1, lambda i: self._tiles([*outer, i], side, worth))
             return
-        tall, wide = height // lanes * lanes, width // lanes * lanes
+        tall, wide = height // side * side, width // side * side
 
         def band(top: Index) -> None:
-            e.loop(0, wide, lanes, lambda left: self._tile(outer, top, left))
+            e.loop(0, wide, side, lambda left: self._tile([*outer, top, left], side))
             if width > wide:
-                e.loop(
-                    top, e.add(top, lanes), 1, lambda i: self._row([*outer, i], wide, width - wide)
-                )
+                bottom, rest = e.add(top, side), width - wide
+                e.loop(top, bottom, 1, lambda i: self._row([*outer, i], wide, rest))
 
-        loop(0, tall, lanes, band)
+        loop(0, tall, side, band)
         e.loop(tall, height, 1, lambda i: self._row([*outer, i], 0, width))
 
-    def _tile(self, outer: list[Index], top: Index, left: Index) -> None:
-        e, lanes = self._e, self._nest.lanes
-        corner = Point(e, self._inputs, [*outer, top, left], lanes)
-        columns = {a: load_tile(corner, a) for a in self._accesses if is_crossed(a)}
-        for j in range(lanes):
+    def _tile(self, corner: list[Index], side: int) -> None:
+        *outer, top, left = corner
+        point = Point(self._e, self._inputs, corner, side)
+        columns = {a: load_tile(point, a) for a in self._accesses if is_crossed(a)}
+        for j in range(side):
             known = {access: vectors[j] for access, vectors in columns.items()}
-            self._compute([*outer, e.add(top, j), left], known)
+            self._compute([*outer, self._e.add(top, j), left], known)
 
     def _row(self, outer: list[Index], start: Index, size: int) -> None:
         """`size` iterations of the last loop from `start`."""

@@ -374,9 +374,14 @@ def _lane_loop(
         for d, reduction in enumerate(reductions):
             if reduction and d not in guarded and all(f.coefficients[d] == 1 for f in operands):
                 return d
-    for d in along_output:
+    nearest_first = sorted(
+        (d for d, reduction in enumerate(reductions) if not reduction),
+        key=lambda d: max(f.coefficients[d] for f in outputs),
+    )
+    for d in nearest_first:
         strides = [f.coefficients[d] for f in operands]
-        if combine.factors is not None or all(0 <= s <= _GATHERED_STRIDE for s in strides):
+        close = all(0 <= s <= _GATHERED_STRIDE for s in strides)
+        if all(f.coefficients[d] > 0 for f in outputs) and (combine.factors or close):
             return d
     raise Unsupported("no loop to vectorise")
 

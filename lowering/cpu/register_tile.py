@@ -18,7 +18,6 @@ from nnvm_mlir.lowering.cpu.schedule import Schedule, even_split
 from nnvm_mlir.lowering.cpu.structured import Access, Argument, Constant, Guard
 from nnvm_mlir.lowering.cpu.tile_padding import Point, TilePadding
 from nnvm_mlir.lowering.cpu.tile_reduction import TileReduction
-
 from nnvm_mlir.mlir import ir, vector
 
 
@@ -40,6 +39,7 @@ class RegisterTile:
         schedule: how.
         inputs: the kernel's input buffers.
         outputs: the kernel's output buffers.
+        name: a prefix for the tables of constants that it needs.
     """
 
     def __init__(
@@ -49,12 +49,14 @@ class RegisterTile:
         schedule: Schedule,
         inputs: Sequence[ir.Value],
         outputs: Sequence[ir.Value],
+        name: str,
     ):
         self.e = e
         self.problem = problem
         self.schedule = schedule
         self.inputs = inputs
         self.outputs = outputs
+        self._name = name
         self.stream = weight_stream(problem, schedule, e.target.l2_bytes)
         self._tables: dict[tuple[int, ...], tuple[ir.Value | None, list[int | None]]] = {}
 
@@ -185,9 +187,8 @@ class RegisterTile:
             irregular = [c for c, step in zip(columns, steps, strict=True) if step is None]
             table = None
             if irregular:
-                name = ir.StringAttr(self.problem.kernel.function.attributes["sym_name"]).value
                 flat = [offset for row in zip(*irregular, strict=True) for offset in row]
-                table = self.e.table(flat, f"{name}_taps{len(self._tables)}")
+                table = self.e.table(flat, f"{self._name}_taps{len(self._tables)}")
             self._tables[loops] = (table, steps)
         return self._tables[loops]
 
@@ -236,8 +237,12 @@ class Tile:
         for point, accumulator in zip(self.points, accumulators, strict=True):
             evaluation = self._evaluation(point, [accumulator])
             for buffer, (node, form) in zip(self.kernel.outputs, problem.results, strict=True):
-                value = evaluation.value(node)
-                e.store(value, buffer, self._position(form, point), self._mask(point))
+                value, at = evaluation.value(node), self._position(form, point)
+                stride = 1 if problem.dot else form.coefficients[-1]
+                if stride == 1:
+                    e.store(value, buffer, at, self._mask(point))
+                else:
+                    e.scatter(value, buffer, at, stride, self._mask(point))
 
     def base(self, form: Form) -> Index:
         """Value of a form at the tile's origin, for the first iteration of the reduction and the

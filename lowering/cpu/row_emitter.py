@@ -21,8 +21,8 @@ from nnvm_mlir.lowering.cpu.expressions import (
     Node,
     emit_region,
 )
-from nnvm_mlir.lowering.cpu.pointwise import PARALLEL_BYTES, bits_of, math_ops
 from nnvm_mlir.lowering.cpu.points import Point
+from nnvm_mlir.lowering.cpu.pointwise import PARALLEL_BYTES, bits_of, math_ops
 from nnvm_mlir.lowering.cpu.row_program import Output, Program, Reduction, reduction_inputs
 from nnvm_mlir.lowering.cpu.structured import Argument, Result
 from nnvm_mlir.mlir import ir, vector
@@ -289,9 +289,8 @@ class RowEmitter:
         known = {
             node: e.broadcast(values.value(node), lanes) for node in self._invariant_parts(nodes)
         }
-        used = {a for node in nodes for a in reduction_inputs(node)}
-        keys = {Result(a.generic, a.index) for a in used}
-        return known, {key: e.broadcast(results[key], lanes) for key in keys}
+        spread = {used: e.broadcast(results[used], lanes) for used in reduction_inputs(nodes)}
+        return known, spread
 
     def _invariant_parts(self, nodes: Sequence[Node]) -> list[Node]:
         """The largest subtrees that are the same all along the row and not known already."""

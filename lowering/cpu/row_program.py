@@ -9,10 +9,11 @@ Element-wise parts are trees (`expressions.py`) in the passes that use them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nnvm_mlir.lowering.cpu.affine import Form, coalesce, delinearize, regroup, row_major_strides
+from nnvm_mlir.lowering.cpu.common_loops import common_sizes, loops_over, reduced
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
 from nnvm_mlir.lowering.cpu.expressions import (
     Accumulator,
@@ -26,7 +27,6 @@ from nnvm_mlir.lowering.cpu.expressions import (
     rewrite,
     subtrees,
 )
-from nnvm_mlir.lowering.cpu.common_loops import common_sizes, loops_over, reduced
 from nnvm_mlir.lowering.cpu.structured import Argument, Generic, Kernel, Result, producer
 from nnvm_mlir.mlir import ir
 
@@ -148,9 +148,11 @@ def build(kernel: Kernel) -> Program:
     return _arrange(program)
 
 
-def reduction_inputs(node: Node) -> set[Accumulator]:
-    """The results of reductions that a tree uses."""
-    return {part for part in subtrees(node) if isinstance(part, Accumulator)}
+def reduction_inputs(nodes: Iterable[Node]) -> list[Result]:
+    """The results of reductions that trees use, each once."""
+    parts = (part for node in nodes for part in subtrees(node))
+    used = (Result(a.generic, a.index) for a in parts if isinstance(a, Accumulator) and a.generic)
+    return list(dict.fromkeys(used))
 
 
 def replace_node(node: Node, old: Node, new: Node) -> Node:
@@ -241,8 +243,7 @@ def _output(
 def _passes(reductions: Sequence[Reduction]) -> tuple[tuple[Reduction, ...], ...]:
     level: dict[Result, int] = {}
     for reduction in reductions:
-        before = set().union(*(reduction_inputs(node) for node in reduction.nodes))
-        needs = [level[Result(a.generic, a.index)] for a in before if a.generic is not None]
+        needs = [level[result] for result in reduction_inputs(reduction.nodes)]
         level[reduction.result] = max(needs, default=-1) + 1
     return tuple(
         tuple(r for r in reductions if level[r.result] == n) for n in range(max(level.values()) + 1)

@@ -10,13 +10,12 @@ generic is in `expressions.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
 from nnvm_mlir.lowering.cpu.emitter import Unsupported, constant_tables
-
 from nnvm_mlir.mlir import func, ir
 
 
@@ -176,14 +175,26 @@ class Kernel:
         return tuple((r.generic.counts[r.index], r.generic.elements[r.index]) for r in self.results)
 
 
-def read(function: func.FuncOp) -> Kernel:
+@dataclass(frozen=True)
+class Part:
+    """The iterations of a generic that are of interest: its loops as forms over loops of `sizes`."""
+
+    sizes: tuple[int, ...]
+    forms: tuple[Form, ...]
+
+
+def read(function: func.FuncOp, parts: Mapping[ir.Operation, Part] | None = None) -> Kernel:
     """Reads a kernel function at linalg level.
+
+    Args:
+        function: the function.
+        parts: generics of which only a part is read; the kernel's results are as incomplete.
 
     Raises:
         Unsupported: it has operations, dynamic shapes or index expressions that this form cannot
             express.
     """
-    reader = Reader()
+    reader = Reader(dict(parts or {}))
     entry = function.regions[0].blocks[0]
     arguments = tuple((count_of(a.type), element_of(a.type)) for a in entry.arguments)
     *_, terminator = entry.operations
@@ -208,6 +219,7 @@ def read(function: func.FuncOp) -> Kernel:
 class Reader:
     """Traces the values of one kernel function back to buffers."""
 
+    parts: dict[ir.Operation, Part] = field(default_factory=dict)
     generics: list[Generic] = field(default_factory=list)
     _known: dict[ir.Operation, Generic] = field(default_factory=dict)
 
@@ -223,6 +235,12 @@ class Reader:
         operands = list(op.operands)
         subscripts = [[_form(e, len(kinds)) for e in map_.results] for map_ in maps]
         sizes = _loop_sizes(len(kinds), operands, subscripts)
+        if op in self.parts:
+            part = self.parts[op]
+            sizes = part.sizes
+            subscripts = [
+                [form.compose(part.forms, len(sizes)) for form in forms] for forms in subscripts
+            ]
         first_init = len(operands) - len(op.results)
         accesses: list[Access | None] = []
         for number, (operand, forms) in enumerate(zip(operands, subscripts, strict=True)):
@@ -255,7 +273,7 @@ class Reader:
         guards: list[Guard] = []
         padding: float | int | None = None
         while True:
-            root = _behind_reshapes(value)
+            root = behind_reshapes(value)
             source = self._source(root)
             if source is not None:
                 flat = _flatten(forms, shape_of(value.type), len(sizes)).normalized(sizes)
@@ -283,6 +301,12 @@ class Reader:
                     guards.append(Guard(form.normalized(sizes), size))
             elif op.name == "tensor.extract_slice":
                 forms = _through_slice(op, forms, len(sizes))
+            elif op.name == "tensor.insert_slice":
+                inserted = _inside_insert(op, forms, sizes)
+                if inserted is None:
+                    value = op.operands[1]
+                else:
+                    forms = inserted
             elif op.name == "tensor.expand_shape":
                 shape = shape_of(op.results[0].type)
                 forms = [
@@ -428,6 +452,43 @@ def _through_slice(op: ir.Operation, forms: Sequence[Form], dims: int) -> list[F
     return result
 
 
+def _inside_insert(
+    op: ir.Operation, forms: Sequence[Form], sizes: Sequence[int]
+) -> list[Form] | None:
+    """Where a position in the result of a `tensor.insert_slice` is in what was inserted; None if it
+    is outside of that for all iterations.
+
+    Raises:
+        Unsupported: it is inside for some iterations only.
+    """
+    if shape_of(op.operands[0].type) != tuple(static_values(op, "static_sizes")):
+        raise Unsupported("a tensor.insert_slice that drops dimensions")
+    inside: list[Form] = []
+    undecided = False
+    for form, offset, extent, step in zip(
+        forms,
+        static_values(op, "static_offsets"),
+        static_values(op, "static_sizes"),
+        static_values(op, "static_strides"),
+        strict=True,
+    ):
+        here = form.normalized(sizes).shifted(-offset)
+        if any(c % step for c in here.coefficients):
+            undecided = True
+            continue
+        if here.offset % step:
+            return None
+        index = Form(tuple(c // step for c in here.coefficients), here.offset // step)
+        lowest, highest = index.bounds(sizes)
+        if highest < 0 or lowest >= extent:
+            return None
+        undecided = undecided or lowest < 0 or highest >= extent
+        inside.append(index)
+    if undecided:
+        raise Unsupported("a read that is partly inside of a tensor.insert_slice")
+    return inside
+
+
 def static_values(op: ir.Operation, name: str) -> list[int]:
     """An attribute with static offsets, sizes, strides or paddings."""
     values = list(ir.DenseI64ArrayAttr(op.attributes[name]))
@@ -453,7 +514,21 @@ def reassociation(op: ir.Operation) -> list[list[int]]:
     ]
 
 
-def _behind_reshapes(value: ir.Value) -> ir.Value:
+def loops_of(op: ir.Operation) -> tuple[tuple[int, ...], Form]:
+    """Trip counts of the loops of a `linalg.generic`, and the position that they write in its first
+    result.
+    """
+    maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    subscripts = [[_form(e, map_.n_dims) for e in map_.results] for map_ in maps]
+    operands = list(op.operands)
+    sizes = _loop_sizes(maps[0].n_dims, operands, subscripts)
+    first_init = len(operands) - len(op.results)
+    shape = shape_of(operands[first_init].type)
+    return sizes, _flatten(subscripts[first_init], shape, len(sizes))
+
+
+def behind_reshapes(value: ir.Value) -> ir.Value:
+    """What `value` is a view of under another shape."""
     while (op := producer(value)) is not None and op.name in (
         "tensor.collapse_shape",
         "tensor.expand_shape",

@@ -12,7 +12,6 @@ from nnvm_mlir.lowering.cpu.expressions import emit_region
 from nnvm_mlir.lowering.cpu.prefetch import Prefetcher
 from nnvm_mlir.lowering.cpu.reduction_problem import Operand
 from nnvm_mlir.lowering.cpu.structured import Argument, Constant
-
 from nnvm_mlir.mlir import ir
 
 if TYPE_CHECKING:

@@ -180,7 +180,7 @@ class LinalgBuilder:
 
     def fill(self, shape: Sequence[int], dtype: str, value: ir.Value) -> ir.Value:
         """A tensor of one scalar, given as bodies compute."""
-        return linalg.fill(to_storage(value, dtype), outs=[self.empty(shape, dtype)])
+        return filled(to_storage(value, dtype), self.empty(shape, dtype))
 
     def scalar(self, value: float | int | bool, dtype: str) -> ir.Value:
         """A constant scalar as stored, such as `pad` takes."""
@@ -293,6 +293,15 @@ def to_storage(value: ir.Value, dtype: str) -> ir.Value:
     if dtype == "bool":
         return arith.extui(storage_element("bool"), value)
     return value if compute_dtype(dtype) == dtype else arith.truncf(scalar_type(dtype), value)
+
+
+def filled(value: ir.Value, out: ir.Value) -> ir.Value:
+    """The tensor `out` with one scalar (as stored) in every element."""
+    op = linalg.FillOp([out.type], [value], [out])
+    block = op.regions[0].blocks.append(value.type, value.type)
+    with ir.InsertionPoint(block):
+        linalg.YieldOp([block.arguments[0]])
+    return op.results[0]
 
 
 def splat_constant(value: ir.Value) -> ir.Attribute | None:

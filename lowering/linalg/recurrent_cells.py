@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.dialects.nnvm.recurrent_activation import Activation
-from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of
+from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, filled, from_storage, shape_of
 from nnvm_mlir.lowering.linalg.elementwise import FUNCTIONS
 from nnvm_mlir.lowering.linalg.linear import contract
 from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
 
-from nnvm_mlir.mlir import ir, linalg
+from nnvm_mlir.mlir import ir
 
 Gates = dict[str, ir.Value]
 """Scalars that a cell computes with, by name."""
@@ -59,7 +59,7 @@ class Direction:
         rows = self.recurrence
         if width != shape_of(rows)[0]:
             rows = self.b.slice(rows, [first * h, 0], [width, h], [1, 1])
-        zero = linalg.fill(self.s.const(0), outs=[out])
+        zero = filled(self.s.const(0), out)
         m, n, k = (ir.AffineDimExpr.get(i) for i in range(3))
         operands = [(hidden, self.wide, [m, k]), (rows, self.dtype, [n, k])]
         return contract(self.b, operands, zero, self.wide)

@@ -8,8 +8,10 @@ import numpy as np
 
 from nnvm_mlir.context import make_context
 from nnvm_mlir.dialects.nnvm import verify_module
+from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.errors import CompileError
 from nnvm_mlir.frontend.binding import bind_shape, infer_signature, require_shapes
-from nnvm_mlir.graph import INPUT, Graph
+from nnvm_mlir.graph import INPUT, PARAMETER, Graph
 from nnvm_mlir.mlir import ir
 
 
@@ -17,7 +19,7 @@ class GraphSource:
     """A graph, kept as it is when the source is made.
 
     Raises:
-        CompileError: the graph is invalid.
+        CompileError: the graph is invalid, or a parameter has no value or one of another type.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -26,6 +28,7 @@ class GraphSource:
         self.metadata = graph.metadata
         copy = self._copy()
         verify_module(copy.module)
+        _check_parameters(copy)
         self.inputs, self.outputs = infer_signature(copy)
 
     def import_graph(
@@ -45,3 +48,15 @@ class GraphSource:
     def _copy(self) -> Graph:
         module = ir.Module.parse(self._text, make_context())
         return Graph(module, dict(self._params), self.metadata)
+
+
+def _check_parameters(graph: Graph) -> None:
+    for variable in graph.variables:
+        if variable.kind != PARAMETER:
+            continue
+        if variable.name not in graph.params:
+            raise CompileError(f"parameter {variable.name!r} has no value")
+        given = TensorType.of(graph.params[variable.name])
+        if given != variable.type:
+            message = f"parameter {variable.name!r} has a value of type {given}"
+            raise CompileError(f"{message}, expected {variable.type}")

@@ -170,16 +170,17 @@ def aligned_bytes(nbytes: int) -> np.ndarray:
 def as_input(array: Any, spec: TensorSpec) -> np.ndarray:
     """`array` as a contiguous native array of the input's dtype and shape.
 
-    Python numbers and lists take the input's dtype; an array of another dtype is refused, never reinterpreted.
+    Python numbers and lists take the input's dtype if it can hold such numbers; an array of another
+    dtype is refused, never reinterpreted.
 
     Raises:
         TypeError: not an array, or of another dtype.
-        ValueError: of another shape.
+        ValueError: of another shape, or a number that the dtype cannot hold.
     """
     dtype = np.dtype(_numpy(spec.dtype))
     if not isinstance(array, np.ndarray):
         if isinstance(array, bool | int | float | list | tuple):
-            array = np.asarray(array, dtype)
+            array = _from_numbers(array, dtype, spec)
         elif hasattr(array, "__dlpack__"):
             array = np.from_dlpack(array)
         else:
@@ -191,6 +192,20 @@ def as_input(array: Any, spec: TensorSpec) -> np.ndarray:
     if spec.shape is not None and not _fits(array.shape, spec.shape):
         raise ValueError(f"input {spec}: got shape {'x'.join(map(str, array.shape)) or 'scalar'}")
     return np.require(array, requirements=["C", "A"])
+
+
+_NUMBER_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+def _from_numbers(numbers: Any, dtype: np.dtype, spec: TensorSpec) -> np.ndarray:
+    try:
+        array = np.asarray(numbers)
+        widest = _NUMBER_KINDS.get(dtype.kind, 2)  # bfloat16 is of no kind that NumPy knows
+        if array.size and _NUMBER_KINDS.get(array.dtype.kind, 3) > widest:
+            raise TypeError(f"input {spec}: got a list of {array.dtype}")
+        return np.asarray(numbers, dtype)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"input {spec}: {error}") from error
 
 
 def _fits(shape: tuple[int, ...], expected: tuple[int | None, ...]) -> bool:

@@ -3,6 +3,7 @@
 import gc
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -282,12 +283,14 @@ def test_the_interpreter_lock_is_free_during_a_call():
     def tick():
         while not stop.is_set():
             ticks.append(None)
+            time.sleep(0.0002)
 
     worker = threading.Thread(target=tick)
     switch = sys.getswitchinterval()
+    worker.start()
     sys.setswitchinterval(100)
     try:
-        worker.start()
+        program([x, x])
         before = len(ticks)
         program([x, x])
         after = len(ticks)
@@ -295,7 +298,7 @@ def test_the_interpreter_lock_is_free_during_a_call():
         stop.set()
         sys.setswitchinterval(switch)
         worker.join()
-    assert after > before
+    assert after > before + 2
 
 
 def test_programs_that_are_deleted_during_calls():
@@ -313,8 +316,8 @@ def test_programs_that_are_deleted_during_calls():
         ]
         for worker in workers:
             worker.start()
-        del program, workers[:]
+        del program
         gc.collect()
-        while threading.active_count() > 1 and len(results) < 200:
-            threading.Event().wait(0.01)
+        for worker in workers:
+            worker.join()
         assert results == [64.0] * 200

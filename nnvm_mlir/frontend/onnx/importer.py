@@ -48,22 +48,23 @@ class Importer:
     """The state of one import: the graph under construction, and what the model offers to nodes."""
 
     def __init__(self, model: Model, fold_limit: int) -> None:
+        self.model = model
         self.folder = model.folder
-        self.proto = model.proto
         self.builder = GraphBuilder(make_context(), fold_limit)
         self.functions = {function_key(function): function for function in model.proto.functions}
         self._converted = 0
 
     def run(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, np.ndarray]) -> Graph:
         """Imports the model's graph."""
-        graph = self.proto.graph
-        scope = Scope(opset_versions(self.proto.opset_import))
+        proto = self.model.proto
+        graph = proto.graph
+        scope = Scope(opset_versions(proto.opset_import))
         scope.values.update(bind_inputs(self.builder, graph, shapes, values))
         outputs = self.run_graph(graph, scope)
         for declared, node in zip(graph.output, outputs, strict=True):
             _check_output(declared, node)
             self.builder.output(declared.name, node)
-        return self.builder.finish({entry.key: entry.value for entry in self.proto.metadata_props})
+        return self.builder.finish({entry.key: entry.value for entry in proto.metadata_props})
 
     def run_graph(self, graph: GraphProto, scope: Scope) -> list[Node]:
         """Converts a graph whose inputs `scope` already holds; returns its outputs.
@@ -74,7 +75,8 @@ class Importer:
         read = set(outputs).union(*map(captured_names, graph.node))
         for tensor in graph.initializer:
             if tensor.name in read:
-                array = to_array(tensor, self.folder, f"initializer {tensor.name!r}")
+                is_main = scope.outer is None
+                array = self.model.weight(tensor) if is_main else to_array(tensor, self.folder)
                 scope.values[tensor.name] = self.builder.constant(array, tensor.name)
         self._run_nodes(graph.node, outputs, scope)
         return [scope.lookup(name) for name in outputs]
@@ -257,4 +259,4 @@ def _check_output(declared: onnx.ValueInfoProto, node: Node) -> None:
         if len(shape) != len(node.shape) or any(
             want not in (None, have) for want, have in zip(shape, node.shape, strict=True)
         ):
-            log.warning("%s is declared with shape %s, but has %s", what, shape, list(node.shape))
+            log.info("%s is declared with shape %s, but has %s", what, shape, list(node.shape))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -13,6 +14,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from nnvm_mlir.errors import LoadError
 from nnvm_mlir.frontend.onnx.check import check_model
 from nnvm_mlir.frontend.onnx.external import open_regular
+from nnvm_mlir.frontend.onnx.tensors import to_array
 
 Source = str | os.PathLike | bytes | onnx.ModelProto
 
@@ -36,6 +38,8 @@ _FOREIGN_AT_4 = (
     (b"TFL3", "a TensorFlow Lite model: export it to ONNX"),
 )
 _PROTOBUF_LIMIT = 2**31 - 1
+_LARGE_WEIGHT = 4096
+"""Bytes."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,24 @@ class Model:
     """A checked model.
 
     Attributes:
-        proto: the model.
+        proto: the model; the data of large initializers may be in `weights` instead.
         folder: where its external data may lie; None when it did not come from a file.
+        weights: initializers of the main graph by name.
     """
 
     proto: onnx.ModelProto
     folder: Path | None = None
+    weights: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def weight(self, tensor: onnx.TensorProto) -> np.ndarray:
+        """The value of an initializer of the main graph, which is held once for all imports.
+
+        Raises:
+            LoadError: it cannot be read.
+        """
+        if tensor.name not in self.weights:
+            self.weights[tensor.name] = to_array(tensor, self.folder)
+        return self.weights[tensor.name]
 
 
 def load_model(source: Source) -> Model:
@@ -63,8 +79,9 @@ def load_model(source: Source) -> Model:
         TypeError: `source` is something else.
     """
     if isinstance(source, onnx.ModelProto):
-        model = Model(source)
-    elif isinstance(source, bytes | bytearray | memoryview):
+        check_model(source)
+        return Model(source)
+    if isinstance(source, bytes | bytearray | memoryview):
         model = Model(_parse(bytes(source), "the model"))
     elif isinstance(source, str | os.PathLike):
         path = Path(os.fsdecode(source))
@@ -74,7 +91,19 @@ def load_model(source: Source) -> Model:
             f"expected a path, bytes or an onnx.ModelProto, got {type(source).__name__}"
         )
     check_model(model.proto)
-    return model
+    return _with_weights_detached(model)
+
+
+def _with_weights_detached(model: Model) -> Model:
+    """The model with its large weights outside the protobuf, whose memory is freed only as a whole."""
+    for tensor in model.proto.graph.initializer:
+        if tensor.ByteSize() >= _LARGE_WEIGHT and tensor.HasField("raw_data"):
+            model.weight(tensor)
+            tensor.ClearField("raw_data")
+    if not model.weights:
+        return model
+    slim = onnx.ModelProto.FromString(model.proto.SerializeToString())
+    return Model(slim, model.folder, model.weights)
 
 
 def _read(path: Path) -> bytes:

@@ -76,7 +76,7 @@ def to_array(tensor: onnx.TensorProto, folder: Path | None = None, what: str = "
     Raises:
         LoadError: its sizes, fields or external data contradict each other.
     """
-    what = what or f"tensor {tensor.name!r}"
+    what = what or f"initializer {tensor.name!r}"
     dtype = numpy_dtype(dtype_of(tensor.data_type, what))
     shape = _checked_shape(tensor, dtype.itemsize, what)
     if tensor.HasField("segment"):

@@ -461,6 +461,78 @@ def test_convolution_in_three_dimensions():
     assert_close(actual, expected)
 
 
+@TARGETS
+@pytest.mark.parametrize("epilogue", [True, False])
+def test_phases_of_a_transposed_convolution(epilogue, target):
+    """Two reductions fill the even and the odd places of one tensor."""
+    length, channels = 19, 32
+    part, whole = (length, channels), (2 * length, channels)
+    text = Text()
+    x, w = text.argument(length, 24), text.argument(2, 24, channels)
+    sums = text.fill("1.0", whole)
+    for phase in range(2):
+        old, cut, new = sums[0], f"%cut{phase}", f"%new{phase}"
+        place = f"[{phase}, 0] [{length}, {channels}] [2, 1]"
+        types = f"{tensor(part, 'f32')} into {tensor(whole, 'f32')}"
+        text.lines += [
+            f"{cut} = tensor.extract_slice {old} {place} : "
+            f"{tensor(whole, 'f32')} to {tensor(part, 'f32')}",
+            f"%w{phase} = tensor.extract_slice {w[0]} [{phase}, 0, 0] [1, 24, {channels}] "
+            f"[1, 1, 1] : {tensor(w[1], 'f32')} to {tensor((24, channels), 'f32')}",
+        ]
+        products = text.generic(
+            "ppr",
+            [x, (f"%w{phase}", (24, channels), "f32")],
+            (cut, part, "f32"),
+            ["d0, d2", "d2, d1", "d0, d1"],
+            MULTIPLY_ADD,
+        )
+        text.lines.append(f"{new} = tensor.insert_slice {products[0]} into {old} {place} : {types}")
+        sums = (new, whole, "f32")
+    result = sums
+    if epilogue:
+        residual = text.argument(*whole)
+        result = text.generic("pp", [sums, residual], text.empty(whole), ["d0, d1"] * 3, ADD_RELU)
+    arrays = [random(*value[1]) for value in ((x, w, residual) if epilogue else (x, w))]
+    actual = Compiled(text.finish(result), target)(*arrays)
+    expected = 1 + np.einsum("lk,pkc->lpc", *arrays[:2], dtype=np.float64).reshape(whole)
+    assert_close(actual, np.maximum(expected + arrays[2], 0) if epilogue else expected)
+
+
+def test_constant_table_in_the_epilogue():
+    text = Text()
+    a, b = text.argument(2, 5), text.argument(5, 3)
+    out = (2, 3)
+    sums = text.generic(
+        "ppr", [a, b], text.fill("0.0", out), ["d0, d2", "d2, d1", "d0, d1"], MULTIPLY_ADD
+    )
+    text.lines.append(
+        "%t = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>"
+    )
+    result = text.generic("pp", [sums, ("%t", out, "f32")], text.empty(out), ["d0, d1"] * 3, ADD)
+    arrays = [random(*value[1]) for value in (a, b)]
+    actual = Compiled(text.finish(result))(*arrays)
+    expected = arrays[0].astype(np.float64) @ arrays[1] + np.arange(1, 7).reshape(out)
+    assert_close(actual, expected)
+
+
+def test_weights_larger_than_the_cache_are_prefetched():
+    def kernel(l2_bytes):
+        text = Text()
+        a, b = text.argument(64, 128), text.argument(8, 128, 32)
+        out = (64, 8, 32)
+        maps = ["d0, d3", "d1, d3, d2", "d0, d1, d2"]
+        sums = text.generic("pppr", [a, b], text.fill("0.0", out), maps, MULTIPLY_ADD)
+        arrays = [random(*value[1]) for value in (a, b)]
+        compiled = Compiled(text.finish(sums), Target(l2_bytes=l2_bytes))
+        expected = np.einsum("mk,pkn->mpn", *arrays, dtype=np.float64)
+        assert_close(compiled(*arrays), expected)
+        return compiled.text
+
+    assert "memref.prefetch" in kernel(64 * 1024)
+    assert "memref.prefetch" not in kernel(8 * 1024 * 1024)
+
+
 def test_two_results_of_one_accumulator():
     text = Text()
     a, b = text.argument(6, 9), text.argument(9, 32)

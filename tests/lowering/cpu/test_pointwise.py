@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from nnvm_mlir.lowering.cpu import pointwise
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
-
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.target import Target
 from tests.lowering.cpu.harness import Compiled, Text, tensor
@@ -38,12 +38,12 @@ BROADCASTS = [
     ((1,), (1,), "d0"),
     ((7,), (7,), "d0"),
     ((1000,), (1000,), "d0"),
-    ((70001,), (70001,), "d0"),
+    ((140001,), (140001,), "d0"),
     ((3, 33), (33,), "d1"),
     ((3, 33), (3, 1), "d0, 0"),
     ((5, 6), (), ""),
     ((2, 3, 5, 7), (3, 1, 1), "d1, 0, 0"),
-    ((64, 40, 40), (64, 1, 1), "d0, 0, 0"),
+    ((64, 50, 50), (64, 1, 1), "d0, 0, 0"),
     ((4, 5, 16), (4, 1, 16), "d0, 0, d2"),
     ((2, 17, 7, 7), (2, 17, 7, 7), "d0, d1, d2, d3"),
 ]
@@ -196,6 +196,17 @@ def test_concatenation(axis, sizes, element, target):
     arrays = [values(shape, dtype, i) for i, shape in enumerate(shapes)]
     actual = compiled(text.finish(whole), target)(*arrays)
     np.testing.assert_array_equal(actual, np.concatenate(arrays, axis))
+
+
+def test_concatenation_of_large_parts_on_threads():
+    text = Text()
+    parts = [text.argument(64, 5000), text.argument(64, 6001)]
+    whole = insert(text, parts[0], text.empty((64, 11001)), (0, 0))
+    whole = insert(text, parts[1], whole, (0, 5000))
+    kernel = compiled(text.finish(whole), Target(threads=2))
+    assert kernel.text.count("scf.parallel") == 2
+    a, b = values((64, 5000)), values((64, 6001), seed=1)
+    np.testing.assert_array_equal(kernel(a, b), np.concatenate([a, b], 1))
 
 
 @TARGETS

@@ -1,12 +1,12 @@
-"""Row reductions and what is built of them against NumPy in float64, over odd sizes and machines."""
+"""Row reductions and what is built of them against NumPy in float64, over odd sizes."""
 
 import math
 
 import numpy as np
 import pytest
+
 from nnvm_mlir.lowering.cpu import rowwise
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
-
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.target import Target
 from tests.lowering.cpu.harness import Compiled, Text, tensor
@@ -96,7 +96,7 @@ def test_softmax(shape, axis, logarithm, target):
 
 
 def test_softmax_computes_each_exponential_once_a_pass():
-    # Of the powers, the pass that sums them keeps the values in the output; it is read for the quotient.
+    # The pass that sums the powers keeps them in the output; the quotient reads them from there.
     body = compiled(softmax((8, 64), 1, False), Target()).text
     exponentials = body.count("arith.shli")  # two in each exponential
     assert exponentials == 2 * 2  # two accumulators, in one pass

@@ -1,4 +1,4 @@
-"""Elementary functions against NumPy in float64: errors in units of the last place, and specials."""
+"""Elementary functions against NumPy in float64: errors in units of the last place, specials."""
 
 import math
 

@@ -77,6 +77,8 @@ def batch_norm(ctx: NodeContext) -> list[Node]:
         if not ctx.attr("is_test", 1):
             raise ctx.error("training mode (is_test=0) is not supported before opset 14")
         return [_normalize(ctx, data, gamma, beta, mean, variance)]
+    if len(data.shape) < 2:
+        raise ctx.error(f"expected data with channels in dimension 1, got shape {data.shape}")
     axes = tuple(axis for axis in range(len(data.shape)) if axis != 1)
     batch_mean = ctx.op(Mean, data, axis=axes)
     wide_mean = reshape(ctx, batch_mean, channel_shape(data.shape[1], len(data.shape)))

@@ -112,7 +112,9 @@ def convert_split(ctx: NodeContext) -> list[Node]:
     total = data.shape[axis]
     sizes = ctx.attr_or_input("split", 1, since=13)
     if sizes is None:
-        parts = ctx.attr("num_outputs") or ctx.num_outputs
+        parts = ctx.num_outputs
+        if ctx.attr("num_outputs", parts) != parts:
+            raise ctx.error(f"num_outputs is not {parts}, the number of its outputs")
         if ctx.opset < 18 and total % parts:
             raise ctx.error(
                 f"dimension {axis} of size {total} does not split into {parts} equal parts"
@@ -181,9 +183,10 @@ def pad(ctx: NodeContext) -> Node:
     interleaved = [max(width, 0) for pair in zip(before, after, strict=True) for width in pair]
     if not any(interleaved):
         return data
-    value = ctx.scalar_input(2) if ctx.opset >= 11 else ctx.attr("value")
-    mode = ctx.attr("mode")
-    return ctx.op(Pad, data, pad_width=interleaved, pad_value=value or 0.0, mode=mode)
+    value = (ctx.scalar_input(2) if ctx.opset >= 11 else ctx.attr("value")) or 0.0
+    if value == value and float(value) != value:
+        raise ctx.error(f"the padding {value} is not exact in double precision")
+    return ctx.op(Pad, data, pad_width=interleaved, pad_value=value, mode=ctx.attr("mode"))
 
 
 def _cuts(
