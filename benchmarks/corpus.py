@@ -74,7 +74,9 @@ TABLE: dict[str, Entry] = {
         {"input:0": uniform(1, 224, 224, 3, low=-110, high=145)},
     ),
     "ppocr_det": Entry(_RAPIDOCR, "ch_PP-OCRv4_det_infer.onnx", {"x": page(1, 3, 640, 640)}),
-    "ppocr_cls": Entry(_RAPIDOCR, "ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": page(1, 3, 48, 192)}),
+    "ppocr_cls": Entry(
+        _RAPIDOCR, "ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": page(1, 3, 48, 192)}
+    ),
     "magika": Entry(
         "magika==1.0.3",
         "standard_v3_3/model.onnx",

@@ -1,8 +1,8 @@
 """Weights for models that ship without any, drawn so that their outputs react to their inputs.
 
-The onnx package has the structure of well-known networks with every weight set to the same number; each of their outputs is then one
-number repeated, whatever the input. Here weights are drawn by what they are used for, then calibrated layer by layer on a random
-image: convolutions and fully connected layers to an output of unit deviation, batch normalizations to the statistics that they see.
+The onnx package has the structure of well-known networks with every weight set to the same number, so that each of their outputs is
+one number repeated, whatever the input. Here weights are drawn by what they are used for, then calibrated layer by layer on noise:
+convolutions and fully connected layers to an output of unit deviation, batch normalizations to the statistics that they see.
 """
 
 from __future__ import annotations
@@ -97,9 +97,7 @@ def _calibrate(
             _evaluate(model, node, values)
 
 
-def _evaluate(
-    model: onnx.ModelProto, node: onnx.NodeProto, values: dict[str, np.ndarray]
-) -> None:
+def _evaluate(model: onnx.ModelProto, node: onnx.NodeProto, values: dict[str, np.ndarray]) -> None:
     feeds = {name: values[name] for name in node.input}
     inputs = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)

@@ -28,10 +28,12 @@ def measure(call: Callable[[], Any], seconds: float, warmup: int = 3) -> dict[st
     return {"median": float(median), "p10": float(p10), "p90": float(p90), "runs": len(times)}
 
 
-def onnxruntime_session(path: Path, threads: int) -> Any | None:
+def onnxruntime_session(path: Path, threads: int, spinning: bool = False) -> Any | None:
     """An onnxruntime session on the CPU, or None when onnxruntime is not installed.
 
-    Its threads do not spin between calls: spinning would steal the cores from whoever is measured next in the same process.
+    Args:
+        spinning: whether its threads spin between calls, which is faster, but steals the cores from whoever else is measured in the
+            same process.
     """
     try:
         import onnxruntime
@@ -41,5 +43,5 @@ def onnxruntime_session(path: Path, threads: int) -> Any | None:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spinning)))
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -30,6 +30,9 @@ from nnvm_mlir.mlir import func, ir
 FOLD_LIMIT = 512 * 1024 * 1024
 """Default budget in bytes of one folded constant."""
 
+TENSOR_LIMIT = 2**40
+"""Bytes of one tensor, known or not, beyond which a model cannot be meant seriously."""
+
 INLINE_ELEMENTS = 16
 """Constants of at most this many elements stay in the IR; larger ones become parameters."""
 
@@ -82,9 +85,13 @@ class GraphBuilder:
             self._block = self._entry.add_entry_block()
 
     def input(self, name: str, tensor_type: TensorType) -> Node:
-        """Declares an input. Raises CompileError when the name is taken."""
+        """Declares an input. Raises CompileError when the name is taken or the type too large."""
         if name in self._names:
             raise CompileError(f"two variables are named {name!r}")
+        try:
+            _require_possible(tensor_type)
+        except ValueError as error:
+            raise CompileError(f"input {name!r} {error}") from None
         return self._variable(name, INPUT, tensor_type)
 
     def parameter(self, name: str, value: np.ndarray) -> Node:
@@ -111,6 +118,8 @@ class GraphBuilder:
         try:
             a = operator.attributes_from(attributes)
             types = operator.infer(a, [node.type for node in operands])[1]
+            for tensor_type in types:
+                _require_possible(tensor_type)
         except (TypeError, ValueError) as error:
             raise self._error(operator, name, str(error)) from error
         if all(node.constant is not None for node in operands):
@@ -237,3 +246,10 @@ class GraphBuilder:
     def _error(self, operator: type[nnvm.Operator], name: str, message: str) -> CompileError:
         where = f" (node {name!r})" if name else ""
         return CompileError(f"'{operator.OPERATION_NAME}' op{where} {message}")
+
+
+def _require_possible(tensor_type: TensorType) -> None:
+    if tensor_type.is_static and tensor_type.nbytes > TENSOR_LIMIT:
+        raise ValueError(
+            f"needs {tensor_type.nbytes} bytes for a tensor, the limit is {TENSOR_LIMIT}"
+        )

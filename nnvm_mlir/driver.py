@@ -102,12 +102,13 @@ class CompiledModel:
     def stages(self) -> dict[str, str]:
         """The module as text after every stage, in order, for the shapes of the latest program.
 
-        The model is compiled again to make it.
+        A stage that runs again is numbered ("nnvm-dce#2"). The model is compiled again to make the texts.
         """
         texts: dict[str, str] = {}
 
         def record(stage: str, module: ir.Module) -> None:
-            texts[stage] = str(module)
+            earlier = sum(name.partition("#")[0] == stage for name in texts)
+            texts[f"{stage}#{earlier + 1}" if earlier else stage] = str(module)
 
         shapes, values = self._stage_key()
         build_program(self._source.import_graph(shapes, values), self.target, self.opt_level, record)
@@ -159,11 +160,11 @@ class CompiledModel:
         elif named:
             specs = self._source.inputs
             given = {spec.name: array for spec, array in zip(specs, arrays, strict=False)}
+            if len(arrays) > len(specs):
+                raise ValueError(f"expected {len(specs)} inputs, got {len(arrays)} by position")
             twice = next((name for name in named if name in given), None)
             if twice is not None:
                 raise ValueError(f"input {twice!r} is given twice, by position and by name")
-            if len(arrays) > len(specs):
-                raise ValueError(f"expected {len(specs)} inputs, got {len(arrays)} by position")
             given.update(named)
         else:
             return arrays

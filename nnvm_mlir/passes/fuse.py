@@ -42,6 +42,7 @@ class Fuse(Pass):
     def run(self, module: ir.Module) -> None:
         """Outlines the entry function's operators in place."""
         entry = entry_function(module)
+        reshape_constants(entry)
         separate_outputs(entry)
         groups = partition(entry, self.max_operators if self.enabled else 1)
         outline(module, entry, groups)
@@ -67,6 +68,16 @@ def storage_root(value: ir.Value) -> ir.Value:
     ):
         value = value.owner.operands[0]
     return value
+
+
+def reshape_constants(entry: func.FuncOp) -> None:
+    """Makes a view of a constant a constant: constants have no buffer that could be looked at."""
+    for op in entry.regions[0].blocks[0].operations:
+        if isinstance(op, Operator) and op.is_view and constant_of(op.operation.operands[0]):
+            view = op.operation
+            value = op.operands[0].owner.value.reshape(op.result_types[0].shape)
+            constant = Constant.build(value=value, ip=ir.InsertionPoint(view), loc=view.location)
+            view.results[0].replace_all_uses_with(constant.output)
 
 
 def separate_outputs(entry: func.FuncOp) -> None:

@@ -72,6 +72,15 @@ def test_constants_that_explode(nodes, constants):
     tracemalloc.stop()
 
 
+def test_tensors_that_no_machine_holds():
+    nodes = [node("Concat", [f"v{i}"] * 2, [f"v{i + 1}"], axis=0, name=f"n{i}") for i in range(60)]
+    nodes.insert(0, node("Identity", ["x"], ["v0"]))
+    with pytest.raises(CompileError, match=r"'n\d+'\) needs [0-9]+ bytes for a tensor"):
+        import_model(make_model(nodes, {"x": [2, 3]}, ["v60"]))
+    with pytest.raises(CompileError, match="input 'x' needs [0-9]+ bytes for a tensor"):
+        import_model(make_model([node("Relu", ["x"], ["y"])], {"x": ["N"]}), {"x": (2**70,)})
+
+
 # ---- known values --------------------------------------------------------------------------------
 
 

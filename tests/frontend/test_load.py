@@ -1,7 +1,6 @@
 import gzip
 import os
 import pickle
-import struct
 
 import numpy as np
 import onnx
@@ -158,6 +157,13 @@ def test_names_that_are_not_text(data, message):
         load_model(data)
 
 
+def test_names_in_a_branch_that_are_not_text():
+    data = _nested_ifs(2).SerializeToString()
+    assert b"v0" in data
+    with pytest.raises(CompileError, match="not valid UTF-8"):
+        load_model(data.replace(b"v0", b"\xff0"))
+
+
 @pytest.mark.parametrize(
     "nodes, message",
     [
@@ -237,14 +243,15 @@ def test_too_deep_is_refused():
 
 
 def test_raw_bytes_of_2000_levels():
-    data = b""  # graph.node.attribute.g, again and again
-    for _ in range(2000):
-        for field in (b"\x32", b"\x2a", b"\x0a"):
-            size, varint = len(data), b""
-            while size >= 128:
-                varint += struct.pack("B", size % 128 + 128)
-                size //= 128
-            data = field + varint + struct.pack("B", size) + data
-    prefix = b"\x08\x08\x3a" + b"\xff\xff\xff\x7f"
-    with pytest.raises(LoadError):
-        load_model(prefix + data)
+    def message(field, content):
+        size, varint = len(content), b""
+        while size >= 128:
+            varint += bytes([size % 128 + 128])
+            size //= 128
+        return bytes([field * 8 + 2]) + varint + bytes([size]) + content
+
+    data = b""
+    for _ in range(2000):  # GraphProto.node, NodeProto.attribute, AttributeProto.g
+        data = message(1, message(5, message(6, data)))
+    with pytest.raises(LoadError, match="nests graphs too deep"):
+        load_model(b"\x08\x08" + message(7, data))

@@ -34,7 +34,7 @@ def check_model(model: onnx.ModelProto) -> None:
             f" supported are {MIN_IR_VERSION} to {onnx.IR_VERSION}"
         )
     opset_versions(model.opset_import)
-    _check_depth(model)
+    _check_all_nodes(model)
     seen: set[tuple[str, str, str]] = set()
     for function in model.functions:
         key = function_key(function)
@@ -164,27 +164,31 @@ def _sorted_nodes(
     return [nodes[index] for index in order]
 
 
-def _check_depth(model: onnx.ModelProto) -> None:
-    pending = [(list(model.graph.node), 0)]
-    pending += [(list(function.node), 0) for function in model.functions]
+def _check_all_nodes(model: onnx.ModelProto) -> None:
+    """Bounds the depth of graphs, and checks that every name in any of them is text."""
+    pending: list[tuple[GraphProto | FunctionProto, int]] = [(model.graph, 0)]
+    pending += [(function, 0) for function in model.functions]
     while pending:
-        nodes, depth = pending.pop()
+        body, depth = pending.pop()
         if depth > MAX_DEPTH:
             raise CompileError(f"graphs are nested more than {MAX_DEPTH} deep")
-        for node in nodes:
-            for graph in subgraphs(node):
-                pending.append((list(graph.node), depth + 1))
+        where = f"in {_text(body.name, 'the name of a graph')!r}"
+        for declared in (*body.input, *body.output, *getattr(body, "initializer", ())):
+            _text(getattr(declared, "name", declared), f"the name of a tensor {where}")
+        for node in body.node:
+            _check_texts(node)
+            pending.extend((graph, depth + 1) for graph in subgraphs(node))
 
 
 def _check_function(function: FunctionProto) -> None:
-    names = _Names(f"function {_text(function.name, 'a function name')!r}", frozenset())
+    names = _Names(f"function {function.name!r}", frozenset())
     for name in function.input:
         names.define(name, "input")
     _check_body(function.node, function.output, names)
 
 
 def _check_graph(graph: GraphProto, outer: frozenset[str]) -> None:
-    names = _Names(f"graph {_text(graph.name, 'a graph name')!r}", outer)
+    names = _Names(f"graph {graph.name!r}", outer)
     for value in graph.input:
         names.define(value.name, "input")
     inputs = set(names.local)
@@ -203,14 +207,13 @@ def _check_graph(graph: GraphProto, outer: frozenset[str]) -> None:
 def _check_body(nodes: Sequence[NodeProto], outputs: Sequence[str], names: _Names) -> None:
     known = names.outer | names.local
     for node in nodes:
-        _check_texts(node)
         for name in node.output:
             if name:
                 names.define(name, f"output of node {node_label(node)!r}")
     ordered_nodes(nodes, known)
     visible = frozenset(names.outer | names.local)
     for name in outputs:
-        if _text(name, "an output name") not in visible:
+        if name not in visible:
             raise CompileError(f"{names.where} has the output {name!r}, which nothing defines")
     for node in nodes:
         for graph in subgraphs(node):
@@ -242,7 +245,7 @@ class _Names:
         self.local: set[str] = set()
 
     def define(self, name: str, what: str) -> None:
-        if not _text(name, f"the name of an {what}"):
+        if not name:
             raise CompileError(f"{self.where} has an {what} without a name")
         if name in self.local or name in self.outer:
             raise CompileError(f"{self.where} defines {name!r} twice (the second is an {what})")

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from nnvm_mlir.errors import LoadError
-from nnvm_mlir.frontend.onnx.check import check_model
+from nnvm_mlir.frontend.onnx.check import MAX_DEPTH, check_model
 from nnvm_mlir.frontend.onnx.external import open_regular
 from nnvm_mlir.frontend.onnx.tensors import to_array
 
@@ -124,7 +124,9 @@ def _parse(data: bytes, what: str) -> onnx.ModelProto:
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)
-    except DecodeError:
+    except DecodeError as error:
+        if "Depth" in str(error):
+            raise LoadError(f"{what} nests graphs too deep: more than {MAX_DEPTH}") from None
         raise LoadError(f"{what} is not an ONNX model: {_appearance(data)}") from None
     if not model.HasField("graph"):
         raise LoadError(f"{what} is not an ONNX model, it has no graph: {_appearance(data)}")

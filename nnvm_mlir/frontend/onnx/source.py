@@ -29,7 +29,7 @@ class OnnxSource:
         check_operators(self._model)
         proto = self._model.proto
         self.inputs = tuple(_spec(value) for value in model_inputs(proto.graph))
-        self.outputs = tuple(_spec(value) for value in proto.graph.output)
+        self.outputs = tuple(_output_spec(value) for value in proto.graph.output)
         self.metadata: Mapping[str, str] = {e.key: e.value for e in proto.metadata_props}
 
     def import_graph(
@@ -41,4 +41,11 @@ class OnnxSource:
 
 def _spec(value: onnx.ValueInfoProto) -> TensorSpec:
     tensor_type = declared_type(value)
-    return TensorSpec(value.name, tensor_type.shape, tensor_type.dtype or "float32")
+    return TensorSpec(value.name, tensor_type.shape, tensor_type.dtype or "")
+
+
+def _output_spec(value: onnx.ValueInfoProto) -> TensorSpec:
+    """As declared; unlike an input, an output may leave its type to be inferred."""
+    if value.type.WhichOneof("value") is None or value.type.tensor_type.elem_type == 0:
+        return TensorSpec(value.name, None, "unknown")
+    return _spec(value)
