@@ -89,8 +89,11 @@ def _calibrate(
         _evaluate(model, node, values)
         if node.op_type in LAYERS:
             wanted = LOGIT_DEVIATION if node is last else 1.0
-            scale = np.float32(wanted / values[node.output[0]].std())
-            weight = node.input[1]
+            weight, *bias = node.input[1:]
+            result = values[node.output[0]]
+            for name in bias:
+                result = result - values[name].reshape(-1, *[1] * (result.ndim - 2))
+            scale = np.float32(wanted / result.std())
             weights[origins.get(weight, weight)] *= scale
             if weight in origins:
                 values[weight] = values[weight] * scale

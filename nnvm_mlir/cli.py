@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from typer.exceptions import TyperException
 
@@ -43,7 +44,7 @@ def compile_command(
     target: TargetName = "cpu",
 ) -> None:
     """Compile a model and write the module after every stage, and a summary, to a folder."""
-    compiled = _compile(model, shape, threads, opt_level, target)
+    compiled = _compile(model, _shapes(shape), threads, opt_level, target)
     with _err.status("writing the stages"):
         stages = compiled.stages
         output.mkdir(parents=True, exist_ok=True)
@@ -74,19 +75,20 @@ def run(
     """Run a model once, on given or random inputs, and print what goes in and comes out."""
     import numpy as np
 
-    given = _load_inputs(input)
-    compiled = _compile(model, shape, threads, opt_level, target)
-    feeds = given if given is not None else _random_inputs(compiled.inputs, seed)
+    given = _load_inputs(input) if input is not None else {}
+    shapes = {name: array.shape for name, array in given.items()} | _shapes(shape)
+    compiled = _compile(model, shapes, threads, opt_level, target)
+    feeds = given or _random_inputs(compiled.inputs, seed)
     outputs = compiled(feeds)
     table = Table("", "name", "shape", "dtype", "min", "mean", "max")
     names = [spec.name for spec in compiled.outputs]
     rows = [("in", n, a) for n, a in feeds.items()]
     rows += [("out", n, a) for n, a in zip(names, outputs, strict=True)]
     for kind, name, array in rows:
-        table.add_row(kind, name, *_summary(array))
+        table.add_row(kind, escape(name), *_summary(array))
     _out.print(table)
     if output is not None:
-        np.savez(output, **dict(zip(names, outputs, strict=True)))
+        _save_arrays(output, dict(zip(names, outputs, strict=True)))
 
 
 @app.command()
@@ -102,7 +104,7 @@ def bench(
     """Time a model on random inputs, beside onnxruntime if it is installed."""
     from nnvm_mlir.benchmark import measure, onnxruntime_session
 
-    compiled = _compile(model, shape, threads, opt_level, target)
+    compiled = _compile(model, _shapes(shape), threads, opt_level, target)
     feeds = _random_inputs(compiled.inputs, seed=0)
     rows = {"nnvm_mlir": measure(lambda: compiled(feeds), seconds)}
     session = onnxruntime_session(model, compiled.target.threads)
@@ -128,7 +130,7 @@ def show(
     target: TargetName = "cpu",
 ) -> None:
     """Print the module after a stage."""
-    stages = _compile(model, shape, threads, opt_level, target).stages
+    stages = _compile(model, _shapes(shape), threads, opt_level, target).stages
     if after == "list":
         for name in stages:
             _out.print(name, highlight=False)
@@ -158,11 +160,16 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _compile(model: Path, shape: list[str], threads: int | None, opt_level: int, target: str) -> Any:
+def _compile(
+    model: Path,
+    shapes: dict[str, tuple[int, ...]],
+    threads: int | None,
+    opt_level: int,
+    target: str,
+) -> Any:
     import nnvm_mlir
 
-    shapes = dict(_parse_shape(text) for text in shape)
-    with _err.status(f"compiling {model.name}"):
+    with _err.status(f"compiling {escape(model.name)}"):
         compiled = nnvm_mlir.compile(
             model, target=target, shapes=shapes, threads=threads, opt_level=opt_level
         )
@@ -173,21 +180,41 @@ def _compile(model: Path, shape: list[str], threads: int | None, opt_level: int,
     return compiled
 
 
-def _parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, equals, dims = text.rpartition("=")
-    sizes = dims.split("x") if dims else []
-    if not equals or not all(size.isdecimal() for size in sizes):
-        raise ValueError(f"--shape {text!r}: expected NAME=1x3x224x224")
-    return name, tuple(int(size) for size in sizes)
+def _shapes(options: list[str]) -> dict[str, tuple[int, ...]]:
+    shapes = {}
+    for text in options:
+        name, equals, dims = text.rpartition("=")
+        sizes = dims.split("x") if dims else []
+        if not equals or not all(size.isdecimal() for size in sizes):
+            raise ValueError(f"--shape {text!r}: expected NAME=1x3x224x224")
+        shapes[name] = tuple(map(int, sizes))
+    return shapes
 
 
-def _load_inputs(path: Path | None) -> dict[str, Any] | None:
-    if path is None:
-        return None
+def _load_inputs(path: Path) -> dict[str, Any]:
+    import zipfile
+
     import numpy as np
 
-    with np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+    from nnvm_mlir.errors import LoadError
+
+    try:
+        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (zipfile.BadZipFile, ValueError, EOFError) as error:
+        raise LoadError(f"{path} is not an .npz file of arrays: {error}") from error
+
+
+def _save_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """Writes an .npz file; unlike `numpy.savez`, under the path as it is, and with any names."""
+    import zipfile
+
+    import numpy as np
+
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def _random_inputs(specs: Sequence[Any], seed: int) -> dict[str, Any]:

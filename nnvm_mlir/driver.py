@@ -20,7 +20,7 @@ from nnvm_mlir.errors import CompileError
 from nnvm_mlir.frontend.source import NeedsShapes, NeedsValue, Source, open_source
 from nnvm_mlir.graph import PARAMETER, Graph, entry_function, functions, variables
 from nnvm_mlir.interpret import interpret_function
-from nnvm_mlir.lowering.cpu.jit import jit
+from nnvm_mlir.lowering.cpu.codegen import generate_objects, openmp_library
 from nnvm_mlir.lowering.cpu.lower import lower_module
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.passes.inference import require_static
@@ -28,6 +28,7 @@ from nnvm_mlir.passes.plan_memory import OFFSET, WEIGHT_BYTES
 from nnvm_mlir.passes.precompute_prune import PRECOMPUTE
 from nnvm_mlir.pipeline import Pipeline
 from nnvm_mlir.pipelines import MAX_OPT_LEVEL, graph_pipeline
+from nnvm_mlir.runtime.machine_code import MachineCode
 from nnvm_mlir.runtime.program import Memory, Program, TensorSpec, aligned_bytes, as_input
 from nnvm_mlir.target import Target
 
@@ -224,9 +225,10 @@ def build_program(
         outputs = [_spec(v.name, v.type) for v in graph.outputs]
         weights = pack_weights(graph)
         entry = lower_module(module, target, note)
-        address, engine = jit(module, target)
+        objects = generate_objects(module, target)
+    libraries = [openmp_library()] if target.threads > 1 else []
     memory = Memory(entry.arena_bytes, weights, entry.status_offset, entry.checks)
-    return Program(address, engine, inputs, outputs, memory)
+    return Program(MachineCode(objects, libraries), inputs, outputs, memory)
 
 
 def optimize(graph: Graph, opt_level: int, note: Record = lambda stage, module: None) -> None:

@@ -23,6 +23,7 @@ from mlir.dialects import (
 
 # Without upstream's opdsl, which nothing here needs and which costs 20 MB and 30 ms.
 from mlir.dialects import _linalg_ops_gen as linalg
+from mlir.dialects.llvm import translate_module_to_llvmir
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 from mlir.rewrite import (
@@ -63,6 +64,7 @@ __all__ = [
     "register_operation",
     "scf",
     "tensor",
+    "translate_module_to_llvmir",
     "vector",
     "walk_and_apply_patterns",
 ]

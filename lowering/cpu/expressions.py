@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from nnvm_mlir.lowering.cpu import vector_math
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize
 from nnvm_mlir.lowering.cpu.emitter import Emitter, Unsupported
-from nnvm_mlir.lowering.cpu.structured import Access, Generic, Result, constant_value, producer
-
+from nnvm_mlir.lowering.cpu.structured import Access, Generic, Result
+from nnvm_mlir.lowering.cpu.tensor_ops import constant_value, producer
 from nnvm_mlir.mlir import arith, ir
 
 Position = Callable[[int], ir.Value]

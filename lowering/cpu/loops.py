@@ -19,6 +19,9 @@ from nnvm_mlir.target import Target
 WORKSPACE = "nnvm.workspace"
 """Attribute of a kernel: bytes of scratch memory that it takes as its last argument."""
 
+PLAIN_LOOPS = "nnvm.plain_loops"
+"""Attribute of a kernel that is plain loops: it needs LLVM's optimiser."""
+
 _ALIGNMENT = 64
 
 _BUFFERIZE = ",".join(
@@ -66,6 +69,7 @@ def lower_to_loops(function: func.FuncOp) -> int:
     _expand_math(kernel)
     size = _use_workspace(kernel)
     kernel.attributes["sym_visibility"] = ir.StringAttr.get("private", function.context)
+    kernel.attributes[PLAIN_LOOPS] = ir.UnitAttr.get(function.context)
     _rename_constants(alone, name)
     for op in alone.body.operations:
         op.operation.clone(ip=ir.InsertionPoint(function))

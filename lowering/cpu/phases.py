@@ -13,16 +13,8 @@ from dataclasses import dataclass
 
 from nnvm_mlir.lowering.cpu.affine import Form, row_major_strides
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
-from nnvm_mlir.lowering.cpu.structured import (
-    Kernel,
-    Part,
-    behind_reshapes,
-    loops_of,
-    producer,
-    read,
-    shape_of,
-    static_values,
-)
+from nnvm_mlir.lowering.cpu.structured import Kernel, Part, loops_of, read
+from nnvm_mlir.lowering.cpu.tensor_ops import behind_reshapes, producer, shape_of, static_values
 from nnvm_mlir.mlir import func, ir, linalg, tensor
 
 

@@ -14,14 +14,11 @@ from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
 from nnvm_mlir.lowering.cpu.common_loops import common_sizes, loops_over
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
 from nnvm_mlir.lowering.cpu.expressions import Load, Node, Shared, apply, expression
-from nnvm_mlir.lowering.cpu.structured import (
-    Access,
-    Constant,
-    Reader,
+from nnvm_mlir.lowering.cpu.structured import Access, Constant, Reader, identity_forms
+from nnvm_mlir.lowering.cpu.tensor_ops import (
     constant_value,
     count_of,
     element_of,
-    identity_forms,
     pad_value,
     producer,
     reassociation,

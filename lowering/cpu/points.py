@@ -58,18 +58,7 @@ class Point:
         otherwise = 1 if access.padding is None else access.padding
         if stride == 1:
             return e.load(buffer, at, self.lanes, mask, otherwise)
-        type_ = ir.VectorType.get([self.lanes], access.element)
-        return e.op(
-            "vector.gather",
-            [
-                buffer,
-                e.index(at),
-                self._steps(stride, ir.IntegerType.get_signless(32)),
-                e.mask(self.lanes, self.lanes) if mask is None else mask,
-                e.constant(otherwise, access.element, self.lanes),
-            ],
-            type_,
-        )
+        return e.gather(buffer, at, stride, self.lanes, mask, otherwise)
 
     def store(self, value: ir.Value, buffer: ir.Value, form: Form) -> None:
         """Writes to position `form`; lanes need stride 1 along the last loop."""
@@ -77,11 +66,11 @@ class Point:
 
     def index(self, loop: int) -> ir.Value:
         """The index of a loop in every lane."""
-        e, index = self.e, ir.IndexType.get()
+        e = self.e
         value = e.broadcast(e.index(self.at[loop]), self.lanes)
         if self.lanes is None or loop != len(self.at) - 1:
             return value
-        return arith.AddIOp(value, self._steps(1, index)).result
+        return arith.AddIOp(value, self._steps(1)).result
 
     def _position(self, form: Form) -> Index:
         return self.e.linear(form.coefficients, self.at, form.offset)
@@ -89,15 +78,13 @@ class Point:
     def _stride(self, form: Form) -> int:
         return form.coefficients[-1] if self.lanes is not None else 0
 
-    def _steps(self, stride: int, element: ir.Type) -> ir.Value:
-        """`stride * lane` in every lane."""
+    def _steps(self, stride: int) -> ir.Value:
+        """`stride * lane` in every lane, as indices."""
         e, lanes, index = self.e, self.lanes, ir.IndexType.get()
         steps = e.op("vector.step", [], ir.VectorType.get([lanes], index))
-        if not isinstance(element, ir.IndexType):
-            steps = e.op("arith.index_cast", [steps], ir.VectorType.get([lanes], element))
-        if stride == 1:
-            return steps
-        return arith.MulIOp(steps, e.constant(stride, element, lanes)).result
+        return (
+            steps if stride == 1 else arith.MulIOp(steps, e.constant(stride, index, lanes)).result
+        )
 
     def _in_range(self, form: Form, size: int) -> ir.Value:
         """Whether 0 <= form < size: an i1, or a vector of them where the lanes differ."""
@@ -105,7 +92,7 @@ class Point:
         value, stride, lanes = e.index(self._position(form)), self._stride(form), None
         if stride:
             lanes = self.lanes
-            value = arith.AddIOp(e.broadcast(value, lanes), self._steps(stride, index)).result
+            value = arith.AddIOp(e.broadcast(value, lanes), self._steps(stride)).result
         below = arith.CmpIPredicate.ult  # as an unsigned number, a negative index is large
         return arith.CmpIOp(below, value, e.constant(size, index, lanes)).result
 

@@ -19,8 +19,8 @@ from nnvm_mlir.lowering.cpu.expressions import (
     positions,
     rewrite,
 )
-from nnvm_mlir.lowering.cpu.structured import Access, Generic, Kernel, Result, producer
-
+from nnvm_mlir.lowering.cpu.structured import Access, Generic, Kernel, Result
+from nnvm_mlir.lowering.cpu.tensor_ops import producer
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.target import Target
 

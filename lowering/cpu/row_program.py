@@ -27,7 +27,8 @@ from nnvm_mlir.lowering.cpu.expressions import (
     rewrite,
     subtrees,
 )
-from nnvm_mlir.lowering.cpu.structured import Argument, Generic, Kernel, Result, producer
+from nnvm_mlir.lowering.cpu.structured import Argument, Generic, Kernel, Result
+from nnvm_mlir.lowering.cpu.tensor_ops import producer
 from nnvm_mlir.mlir import ir
 
 

@@ -31,6 +31,9 @@ _UNROLLED_TAPS = 8
 # loop over all taps.
 _LONG_LOOP = 8
 
+# Starting threads pays from about 10 microseconds of work: that many multiply-adds.
+_PARALLEL_WORK = 1_000_000
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -298,7 +301,7 @@ def _parallel_loops(
     """How many of the outer loops the threads share: enough for every thread to get nearly the
     same.
     """
-    if target.threads == 1:
+    if target.threads == 1 or math.prod(problem.sizes) < _PARALLEL_WORK:
         return 0
     tiles = 1
     for count, loop in enumerate(order, start=1):

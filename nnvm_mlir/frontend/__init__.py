@@ -1,0 +1,1 @@
+"""What models are imported from: ONNX files, symbols and modules of the dialect."""

@@ -19,6 +19,7 @@ from nnvm_mlir.dialects.nnvm import Operator
 from nnvm_mlir.dialects.nnvm.creation import Constant
 from nnvm_mlir.dialects.nnvm.elementwise import Copy
 from nnvm_mlir.dialects.nnvm.operator import Fusion
+from nnvm_mlir.dialects.nnvm.types import known
 from nnvm_mlir.graph import entry_function
 from nnvm_mlir.mlir import builtin, func, ir
 from nnvm_mlir.pipeline import Pass, register_pass
@@ -72,12 +73,16 @@ def storage_root(value: ir.Value) -> ir.Value:
 
 def reshape_constants(entry: func.FuncOp) -> None:
     """Makes a view of a constant a constant: constants have no buffer that could be looked at."""
-    for op in entry.regions[0].blocks[0].operations:
-        if isinstance(op, Operator) and op.is_view and constant_of(op.operation.operands[0]):
+    for op in list(entry.regions[0].blocks[0].operations):
+        if isinstance(op, Operator) and op.is_view:
             view = op.operation
-            value = op.operands[0].owner.value.reshape(op.result_types[0].shape)
+            source = constant_of(view.operands[0])
+            if source is None:
+                continue
+            value = source.value.reshape(known(op.result_types[0].shape))
             constant = Constant.build(value=value, ip=ir.InsertionPoint(view), loc=view.location)
             view.results[0].replace_all_uses_with(constant.output)
+            view.erase()
 
 
 def separate_outputs(entry: func.FuncOp) -> None:

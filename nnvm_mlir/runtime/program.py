@@ -12,7 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from nnvm_mlir.runtime.machine_code import MachineCode
+
 ALIGNMENT = 64
+
+ENTRY = "nnvm_entry"
+"""The function of compiled code that a program calls."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +61,14 @@ class Program:
     Calls may come from many threads: each works in an arena of its own, and the interpreter lock is released while the code runs.
 
     Args:
-        address: of a function that takes an array of pointers to its arguments: arena, weights, inputs, outputs.
-        owner: whatever keeps that code alive.
+        code: defines `ENTRY`, which takes an array of pointers to arena, weights, inputs and outputs.
         inputs, outputs: the signature, in order.
         memory: what it works in.
     """
 
     def __init__(
         self,
-        address: int,
-        owner: object,
+        code: MachineCode,
         inputs: Sequence[TensorSpec],
         outputs: Sequence[TensorSpec],
         memory: Memory,
@@ -73,8 +76,8 @@ class Program:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.memory = memory
-        self._owner = owner
-        self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
+        self.code = code
+        self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(ENTRY))
         self._in = [(np.dtype(_numpy(s.dtype)), s.shape, s) for s in inputs]
         self._out = [(np.dtype(_numpy(s.dtype)), s.shape, s) for s in outputs]
         self._frames: list[_Frame] = []
@@ -121,7 +124,7 @@ class Program:
             slots[index] = array.__array_interface__["data"][0]
         for index, array in enumerate(results, 2 + len(ready)):
             slots[index] = array.__array_interface__["data"][0]
-        self._function(frame.packed)
+        self._function(frame.address)
         failed = self.memory.checks and frame.status.any()
         labels = [n for n, s in zip(self.memory.checks, frame.status, strict=True) if s] if failed else ()
         self._frames.append(frame)
@@ -154,10 +157,7 @@ class _Frame:
         self.slots = (ctypes.c_void_p * count)()
         self.slots[0] = self.arena.ctypes.data
         self.slots[1] = memory.weights.ctypes.data
-        first = ctypes.addressof(self.slots)
-        width = ctypes.sizeof(ctypes.c_void_p)
-        self._addresses = (ctypes.c_void_p * count)(*(first + width * i for i in range(count)))
-        self.packed = ctypes.addressof(self._addresses)
+        self.address = ctypes.addressof(self.slots)
 
 
 def aligned_bytes(nbytes: int) -> np.ndarray:

@@ -151,3 +151,13 @@ def test_function_defined_twice():
     function = _function("F", ["a"], ["b"], [node("Neg", ["a"], ["b"])])
     with pytest.raises(CompileError, match="'F' of domain 'f' is defined twice"):
         import_model(_calling([function, function], node("F", ["x"], ["y"], domain="f")))
+
+
+def test_function_called_with_too_many_arguments():
+    function = _function("F", ["a"], ["b"], [node("Neg", ["a"], ["b"])])
+    call = node("F", ["x", "x"], ["y"], domain="f", name="call")
+    with pytest.raises(CompileError, match="node 'call' gives 2 inputs to function 'F'"):
+        import_model(_calling([function], call))
+    call = node("F", ["x"], ["y", "z"], domain="f", name="call")
+    with pytest.raises(CompileError, match="'call' names 2 outputs, it has 1"):
+        import_model(_calling([function], call))

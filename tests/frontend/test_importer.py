@@ -77,7 +77,7 @@ def test_tensors_that_no_machine_holds():
     nodes.insert(0, node("Identity", ["x"], ["v0"]))
     with pytest.raises(CompileError, match=r"'n\d+'\) needs [0-9]+ bytes for a tensor"):
         import_model(make_model(nodes, {"x": [2, 3]}, ["v60"]))
-    with pytest.raises(CompileError, match="input 'x' needs [0-9]+ bytes for a tensor"):
+    with pytest.raises(CompileError, match=r"input 'x' needs [0-9]+ bytes for a tensor"):
         import_model(make_model([node("Relu", ["x"], ["y"])], {"x": ["N"]}), {"x": (2**70,)})
 
 

@@ -4,13 +4,15 @@ import pytest
 from random_graphs import RandomGraph, assert_same
 
 import nnvm_mlir.passes  # noqa: F401
+from nnvm_mlir.context import make_context
 from nnvm_mlir.dialects.nnvm import verify_module
 from nnvm_mlir.driver import evaluate_precomputed
 from nnvm_mlir.interpret import interpret
+from nnvm_mlir.mlir import ir
 from nnvm_mlir.pipeline import Pipeline
 from nnvm_mlir.pipelines import MAX_OPT_LEVEL, graph_pipeline
 
-SEEDS = range(40)
+SEEDS = range(30)
 PASSES = sorted({element for level in range(MAX_OPT_LEVEL + 1) for element in graph_pipeline(level)})
 
 
@@ -39,3 +41,13 @@ def test_pipeline(seed):
         for element in graph_pipeline(level):
             run_pass(random.graph, element)
             assert_same(interpret(random.graph, random.feeds), want, (level, element))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_text_round_trips(seed):
+    graph = RandomGraph(seed).graph
+    for element in (None, *graph_pipeline(MAX_OPT_LEVEL)):
+        if element:
+            run_pass(graph, element)
+        text = str(graph)
+        assert str(ir.Module.parse(text, make_context())) == text

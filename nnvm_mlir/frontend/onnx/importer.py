@@ -113,7 +113,7 @@ class Importer:
         Args:
             call: the node that stands for the function; only the outputs that it names are made.
             arguments: its inputs.
-            given: its attributes, later ones before earlier ones.
+            given: its attributes; of two with one name the last counts.
             outer: the scope of the call.
         """
         depth = outer.call_depth + 1
@@ -121,6 +121,11 @@ class Importer:
             raise CompileError(
                 f"function {function.name!r} is recursive,"
                 f" or calls are nested more than {MAX_CALL_DEPTH} deep"
+            )
+        if len(arguments) > len(function.input):
+            raise CompileError(
+                f"node {node_label(call)!r} gives {len(arguments)} inputs to function"
+                f" {function.name!r}, which takes {len(function.input)}"
             )
         attributes = {attribute.name: attribute for attribute in function.attribute_proto}
         attributes.update((attribute.name, attribute) for attribute in given)
@@ -246,11 +251,13 @@ def check_operators(model: Model) -> None:
 
 
 def _check_output(declared: onnx.ValueInfoProto, node: Node) -> None:
-    """Dtypes must be as declared; shapes need not, for files in the wild declare wrong ones."""
+    """The dtype must be as declared; the shape need not, for files in the wild declare wrong ones."""
+    what = f"output {declared.name!r}"
+    if not node.type.is_static:
+        raise CompileError(f"{what} is a sequence; only tensors are supported")
     tensor_type = declared.type.tensor_type
     if not tensor_type.elem_type:
         return
-    what = f"output {declared.name!r}"
     dtype = dtype_of(tensor_type.elem_type, what)
     if dtype != node.dtype:
         raise CompileError(f"{what} is declared as {dtype}, but the model computes {node.dtype}")

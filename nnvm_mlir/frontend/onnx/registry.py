@@ -130,10 +130,12 @@ class NodeContext:
             raise self.error(str(error)) from None
 
     def input(self, index: int) -> Node:
-        """A required input."""
+        """A required input, which must be a tensor."""
         node = self.optional_input(index)
         if node is None:
             raise self.error(f"input {index} is missing")
+        if not node.type.is_static:
+            raise self.error(f"input {index} is a sequence, expected a tensor")
         return node
 
     @property

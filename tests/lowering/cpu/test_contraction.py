@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from nnvm_mlir.lowering.cpu import schedule
 from nnvm_mlir.target import Target
 from tests.lowering.cpu.harness import Compiled, Text, tensor
 
@@ -23,6 +24,12 @@ ADD_RELU = (
     "%y = arith.maximumf %s, %z : f32"
 )
 BLOCK = 16
+
+
+@pytest.fixture(autouse=True)
+def threads_for_small_work(monkeypatch):
+    """So that the loops that threads share are tested with few iterations, too."""
+    monkeypatch.setattr(schedule, "_PARALLEL_WORK", 0)
 
 
 def random(*shape):
@@ -497,6 +504,20 @@ def test_phases_of_a_transposed_convolution(epilogue, target):
     actual = Compiled(text.finish(result), target)(*arrays)
     expected = 1 + np.einsum("lk,pkc->lpc", *arrays[:2], dtype=np.float64).reshape(whole)
     assert_close(actual, np.maximum(expected + arrays[2], 0) if epilogue else expected)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(64, 512), (96, 80), (1, 4096)])
+def test_large_products_on_several_threads(rows, columns):
+    text = Text()
+    a, b = text.argument(rows, 256), text.argument(256, columns)
+    out = (rows, columns)
+    sums = text.generic(
+        "ppr", [a, b], text.fill("0.0", out), ["d0, d2", "d2, d1", "d0, d1"], MULTIPLY_ADD
+    )
+    arrays = [random(*value[1]) for value in (a, b)]
+    compiled = Compiled(text.finish(sums), THREADS)
+    assert compiled.text.count("scf.parallel") == 1
+    assert_close(compiled(*arrays), arrays[0].astype(np.float64) @ arrays[1])
 
 
 def test_constant_table_in_the_epilogue():

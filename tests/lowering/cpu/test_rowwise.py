@@ -255,6 +255,28 @@ def test_operations(operation, element, init, reference, axis, target):
     np.testing.assert_allclose(actual, reference(a, axis), rtol=1e-5)
 
 
+@TARGETS
+def test_sum_of_a_padded_operand(target):
+    text = Text()
+    x = text.pad(text.argument(5, 30), [1, 2], [0, 9], "1.5")
+    result = reduce(text, x, (1,), "%y = arith.addf %acc, %a0 : f32", "0.0")
+    a = random(5, 30)
+    expected = np.pad(a, ((1, 0), (2, 9)), constant_values=1.5).sum(1, dtype=np.float64)
+    actual = compiled(text.finish(result), target)(a)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+
+
+@TARGETS
+def test_loops_in_another_order_than_the_memory(target):
+    text = Text()
+    x = text.argument(40, 7)
+    init = text.fill(LOWEST, (7,))
+    maps = ["d1, d0", "d0"]
+    result = text.generic("pr", [x], init, maps, "%y = arith.maximumf %acc, %a0 : f32")
+    a = random(40, 7)
+    np.testing.assert_array_equal(compiled(text.finish(result), target)(a), a.max(0))
+
+
 def test_sum_starts_from_its_initial_value():
     text = Text()
     result = reduce(text, text.argument(4, 19), (1,), "%y = arith.addf %acc, %a0 : f32", "3.5")

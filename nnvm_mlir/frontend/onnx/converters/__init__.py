@@ -15,6 +15,7 @@ from nnvm_mlir.frontend.onnx.converters import (
     quantization,
     recurrent,
     reduction,
+    sequence,
     transform,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "quantization",
     "recurrent",
     "reduction",
+    "sequence",
     "transform",
 ]
