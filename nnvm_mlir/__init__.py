@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nnvm_mlir.driver import CompiledModel, compile
     from nnvm_mlir.errors import CompileError, LoadError
+    from nnvm_mlir.runtime.artifact import load
     from nnvm_mlir.target import Target
 
 _EXPORTS = {
@@ -20,9 +21,10 @@ _EXPORTS = {
     "LoadError": "errors",
     "Target": "target",
     "compile": "driver",
+    "load": "runtime.artifact",
 }
 
-__all__ = ["CompileError", "CompiledModel", "LoadError", "Target", "compile"]
+__all__ = ["CompileError", "CompiledModel", "LoadError", "Target", "compile", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ is evaluated at once (so shape arithmetic vanishes), within a budget of bytes th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,7 @@ class GraphBuilder:
         self.fold_limit = fold_limit
         self.params: dict[str, np.ndarray] = {}
         self._names: set[str] = set()
+        self._counts: Counter[str] = Counter()
         self._variables: list[tuple[str, str]] = []
         self._outputs: list[tuple[str, Node]] = []
         with context, ir.Location.unknown():
@@ -189,10 +191,10 @@ class GraphBuilder:
     # ---- details ----------------------------------------------------------------------------------------------------
 
     def _fresh(self, wish: str) -> str:
-        name, count = wish, 0
+        name = wish
         while name in self._names:
-            count += 1
-            name = f"{wish}_{count}"
+            self._counts[wish] += 1
+            name = f"{wish}_{self._counts[wish]}"
         return name
 
     def _variable(self, name: str, kind: str, tensor_type: TensorType) -> Node:

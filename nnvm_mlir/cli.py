@@ -25,6 +25,9 @@ _out = Console()
 _err = Console(stderr=True)
 
 Model = Annotated[Path, typer.Argument(help="An ONNX file.", metavar="MODEL.onnx")]
+Runnable = Annotated[
+    Path, typer.Argument(help="An ONNX file, or a folder of nnvm compile.", metavar="MODEL")
+]
 Shape = Annotated[
     list[str],
     typer.Option("--shape", "-s", help="Shape of an input, such as x=1x3x224x224. Repeatable."),
@@ -42,28 +45,27 @@ def compile_command(
     threads: Threads = None,
     opt_level: OptLevel = 3,
     target: TargetName = "cpu",
+    stages: Annotated[bool, typer.Option(help="Write the module after every stage, too.")] = True,
 ) -> None:
-    """Compile a model and write the module after every stage, and a summary, to a folder."""
+    """Compile a model to a folder, which `nnvm run` and `nnvm_mlir.load` run without a compiler."""
     compiled = _compile(model, _shapes(shape), threads, opt_level, target)
-    with _err.status("writing the stages"):
-        stages = compiled.stages
-        output.mkdir(parents=True, exist_ok=True)
-        for number, (name, text) in enumerate(stages.items()):
-            (output / f"{number:02d}-{name}.mlir").write_text(text)
-        summary = {
-            "model": model.name,
-            "target": str(compiled.target),
-            "threads": compiled.target.threads,
-            "inputs": [_describe(spec) for spec in compiled.inputs],
-            "outputs": [_describe(spec) for spec in compiled.outputs],
-        }
-        (output / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
-    _out.print(f"wrote {len(stages)} stages to {output}", highlight=False)
+    compiled.save(output)
+    if stages:
+        with _err.status("writing the stages"):
+            (output / "stages").mkdir()
+            for number, (name, text) in enumerate(compiled.stages.items()):
+                (output / "stages" / f"{number:02d}-{name}.mlir").write_text(text)
+    table = Table("", "name", "shape", "dtype", title=escape(str(output)))
+    for kind, specs in (("in", compiled.inputs), ("out", compiled.outputs)):
+        for spec in specs:
+            dims = "x".join(map(str, spec.shape)) or "scalar"
+            table.add_row(kind, escape(spec.name), dims, spec.dtype)
+    _out.print(table)
 
 
 @app.command()
 def run(
-    model: Model,
+    model: Runnable,
     input: Annotated[Path | None, typer.Option(help=".npz with one array for each input.")] = None,  # noqa: A002
     output: Annotated[Path | None, typer.Option(help=".npz to write the outputs to.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
@@ -73,7 +75,6 @@ def run(
     target: TargetName = "cpu",
 ) -> None:
     """Run a model once, on given or random inputs, and print what goes in and comes out."""
-    import numpy as np
 
     given = _load_inputs(input) if input is not None else {}
     shapes = {name: array.shape for name, array in given.items()} | _shapes(shape)
@@ -169,6 +170,8 @@ def _compile(
 ) -> Any:
     import nnvm_mlir
 
+    if model.is_dir():
+        return nnvm_mlir.load(model)
     with _err.status(f"compiling {escape(model.name)}"):
         compiled = nnvm_mlir.compile(
             model, target=target, shapes=shapes, threads=threads, opt_level=opt_level
@@ -239,10 +242,6 @@ def _summary(array: Any) -> tuple[str, ...]:
     wide = array.astype(np.float64)
     figures = (f"{value:.6g}" for value in (wide.min(), wide.mean(), wide.max()))
     return shape, str(array.dtype), *figures
-
-
-def _describe(spec: Any) -> dict[str, Any]:
-    return {"name": spec.name, "shape": list(spec.shape), "dtype": spec.dtype}
 
 
 if __name__ == "__main__":

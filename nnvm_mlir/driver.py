@@ -7,20 +7,20 @@ an input, one specialised program is made for each case that is met, on its firs
 from __future__ import annotations
 
 import operator
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from nnvm_mlir.context import make_context
 from nnvm_mlir.dialects.nnvm import verify_module
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
 from nnvm_mlir.errors import CompileError
 from nnvm_mlir.frontend.source import NeedsShapes, NeedsValue, Source, open_source
 from nnvm_mlir.graph import PARAMETER, Graph, entry_function, functions, variables
 from nnvm_mlir.interpret import interpret_function
-from nnvm_mlir.lowering.cpu.codegen import generate_objects, openmp_library
+from nnvm_mlir.lowering.cpu.codegen import generate_objects
 from nnvm_mlir.lowering.cpu.lower import lower_module
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.passes.inference import require_static
@@ -28,6 +28,8 @@ from nnvm_mlir.passes.plan_memory import OFFSET, WEIGHT_BYTES
 from nnvm_mlir.passes.precompute_prune import PRECOMPUTE
 from nnvm_mlir.pipeline import Pipeline
 from nnvm_mlir.pipelines import MAX_OPT_LEVEL, graph_pipeline
+from nnvm_mlir.runtime import artifact
+from nnvm_mlir.runtime.calling import order_arrays
 from nnvm_mlir.runtime.machine_code import MachineCode
 from nnvm_mlir.runtime.program import Memory, Program, TensorSpec, aligned_bytes, as_input
 from nnvm_mlir.target import Target
@@ -139,7 +141,7 @@ class CompiledModel:
         Raises:
             TypeError, ValueError: an input is missing, unknown, or of a wrong type or shape.
         """
-        ordered = self._ordered(arrays, named)
+        ordered = order_arrays(self._source.inputs, arrays, named)
         if self._is_static:
             return self._latest(ordered, out)
         specs = self._source.inputs
@@ -149,34 +151,22 @@ class CompiledModel:
         program = self._program_for(ready)
         return program([ready[spec.name] for spec in program.inputs], out)
 
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the latest program to a folder that `nnvm_mlir.load` reads, without a compiler.
+
+        Raises:
+            ValueError: nothing has been compiled yet, since shapes are not known.
+            OSError: the folder cannot be written.
+        """
+        if self._latest is None:
+            raise ValueError("the shapes are not known yet: give shapes, or call the model first")
+        artifact.save(self._latest, folder, self.target.features())
+
     # ---- details ----------------------------------------------------------------------------------------------------
 
     @property
     def _is_static(self) -> bool:
         return self._latest is not None and not self._shapes_open and not self._value_inputs
-
-    def _ordered(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> Sequence[Any]:
-        if len(arrays) == 1 and isinstance(arrays[0], Mapping):
-            given = {**arrays[0], **named}
-        elif named:
-            specs = self._source.inputs
-            given = {spec.name: array for spec, array in zip(specs, arrays, strict=False)}
-            if len(arrays) > len(specs):
-                raise ValueError(f"expected {len(specs)} inputs, got {len(arrays)} by position")
-            twice = next((name for name in named if name in given), None)
-            if twice is not None:
-                raise ValueError(f"input {twice!r} is given twice, by position and by name")
-            given.update(named)
-        else:
-            return arrays
-        try:
-            ordered = [given[spec.name] for spec in self._source.inputs]
-        except KeyError as error:
-            raise ValueError(f"input {error.args[0]!r} is missing") from None
-        if len(given) != len(ordered):
-            extra = sorted(set(given) - {spec.name for spec in self._source.inputs})
-            raise ValueError(f"there is no input {extra[0]!r}")
-        return ordered
 
     def _program_for(self, arrays: Mapping[str, np.ndarray]) -> Program:
         while True:
@@ -226,7 +216,7 @@ def build_program(
         weights = pack_weights(graph)
         entry = lower_module(module, target, note)
         objects = generate_objects(module, target)
-    libraries = [openmp_library()] if target.threads > 1 else []
+    libraries = [artifact.openmp_library()] if target.threads > 1 else []
     memory = Memory(entry.arena_bytes, weights, entry.status_offset, entry.checks)
     return Program(MachineCode(objects, libraries), inputs, outputs, memory)
 

@@ -12,14 +12,28 @@ import platform
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-# Vector width in bits and number of vector registers by named instruction set; the names are LLVM's CPU names.
+_V2 = frozenset("ssse3 sse4_1 sse4_2 popcnt".split())
+_V3 = _V2 | frozenset("avx f16c fma bmi1 bmi2 avx2".split())
+_V4 = _V3 | frozenset("avx512f avx512dq avx512cd avx512bw avx512vl".split())
+
+
+@dataclass(frozen=True)
+class _Cpu:
+    """A named processor: width and number of its vector registers, and the features that code for it may use."""
+
+    vector_bits: int
+    vector_registers: int
+    features: frozenset[str]
+
+
+# The names are LLVM's.
 _NAMED_CPUS = {
-    "x86-64": (128, 16, ""),
-    "haswell": (256, 16, "+avx2,+fma"),
-    "x86-64-v3": (256, 16, "+avx2,+fma"),
-    "skylake-avx512": (512, 32, "+avx512f,+avx512bw,+avx512dq,+avx512vl"),
-    "x86-64-v4": (512, 32, "+avx512f,+avx512bw,+avx512dq,+avx512vl"),
-    "neoverse-n1": (128, 32, "+neon"),
+    "x86-64": _Cpu(128, 16, frozenset()),
+    "x86-64-v2": _Cpu(128, 16, _V2),
+    "haswell": _Cpu(256, 16, _V3),
+    "x86-64-v3": _Cpu(256, 16, _V3),
+    "skylake-avx512": _Cpu(512, 32, _V4),
+    "x86-64-v4": _Cpu(512, 32, _V4),
 }
 _ELEMENT_BITS = {
     "f64": 64, "i64": 64, "f32": 32, "i32": 32, "f16": 16, "bf16": 16, "i16": 16, "i8": 8,
@@ -48,6 +62,10 @@ class Target:
     l2_bytes: int = 1024 * 1024
     threads: int = 1
 
+    def features(self) -> frozenset[str]:
+        """Features of the processor, as Linux names them, that generated code may use."""
+        return cpu_flags() if self.cpu == "native" else _NAMED_CPUS[self.cpu].features
+
     def lanes(self, element: str) -> int:
         """Elements of type `element` ("f32", "i8", ...) in one vector register."""
         return self.vector_bits // _ELEMENT_BITS[element]
@@ -74,8 +92,13 @@ class Target:
         if cpu not in _NAMED_CPUS:
             known = ", ".join(sorted(_NAMED_CPUS))
             raise ValueError(f"unknown processor {cpu!r} in target {text!r}: known are {known}")
-        bits, registers, _ = _NAMED_CPUS[cpu]
-        return replace(host(), cpu=cpu, vector_bits=bits, vector_registers=registers)
+        named = _NAMED_CPUS[cpu]
+        return replace(
+            host(),
+            cpu=cpu,
+            vector_bits=named.vector_bits,
+            vector_registers=named.vector_registers,
+        )
 
     def __str__(self) -> str:
         return self.kind if self.cpu == "native" else f"{self.kind}:{self.cpu}"
@@ -84,7 +107,7 @@ class Target:
 @functools.cache
 def host() -> Target:
     """The machine that this process runs on."""
-    flags = _cpu_flags()
+    flags = cpu_flags()
     if platform.machine() in ("aarch64", "arm64"):
         bits, registers = 128, 32
     elif "avx512f" in flags and "avx512bw" in flags and "avx512vl" in flags:
@@ -114,7 +137,9 @@ def default_threads() -> int:
     return max(1, min(cores or 1, int(quota) if quota and quota >= 1 else 1 if quota else 1024))
 
 
-def _cpu_flags() -> frozenset[str]:
+@functools.cache
+def cpu_flags() -> frozenset[str]:
+    """Features of this machine's processor, as Linux names them."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("flags"):

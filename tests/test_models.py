@@ -1,4 +1,4 @@
-"""Real models agree with onnxruntime: some that are quick to fetch and to compile always, the whole corpus with `pytest -m corpus`."""
+"""Real models agree with onnxruntime: a few, quick to fetch and to compile, always; the whole corpus with `pytest -m corpus`."""
 
 from __future__ import annotations
 

@@ -52,23 +52,6 @@ def generate_objects(module: ir.Module, target: Target) -> list[bytes]:
         return list(pool.map(lambda part: _compile(*part, target), texts))
 
 
-def openmp_library() -> str:
-    """Path of LLVM's OpenMP runtime, which code for several threads calls.
-
-    Raises:
-        CompileError: it is not installed.
-    """
-    spec = importlib.util.find_spec("cmeel")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        path = Path(folder).parent / "cmeel.prefix" / "lib" / "libomp.so"
-        if path.is_file():
-            return str(path)
-    raise CompileError(
-        "LLVM's OpenMP runtime (libomp.so) was not found",
-        hint="install cmeel-libomp, or compile with threads=1",
-    )
-
-
 def _add_program_entry(module: ir.Module) -> None:
     """Adds the function that a program calls: it takes one pointer, to an array of pointers to the arguments of `@main`."""
     main = next(op for op in _functions(module) if op.sym_name.value == ENTRY)

@@ -6,7 +6,7 @@ from nnvm_mlir.dialects.nnvm import Operator
 from nnvm_mlir.graph import KIND, PARAMETER
 from nnvm_mlir.mlir import func, ir
 
-_VISIT_LIMIT = 200
+_VISIT_LIMIT = 100
 """Values that a search looks at before it gives up, so that passes take linear time."""
 
 

@@ -7,6 +7,7 @@ are pruned from the entry function.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -72,13 +73,12 @@ def _read_outside(movable: list[Operator]) -> list[ir.Value]:
 def _split(
     entry: func.FuncOp,
     names: dict[int, str],
-    known: list[ir.Value],
+    known: list[ir.BlockArgument],
     movable: list[Operator],
     results: list[ir.Value],
 ) -> None:
     block = entry.regions[0].blocks[0]
-    taken = set(names.values())
-    new_names = [_name(result, taken) for result in results]
+    new_names = _new_names(results, set(names.values()))
     precompute = func.FuncOp(
         PRECOMPUTE,
         ([value.type for value in known], [value.type for value in results]),
@@ -94,9 +94,8 @@ def _split(
                 clone.operands[index] = values[operand]
             values.update(zip(op.operation.results, clone.results, strict=True))
         func.ReturnOp([values[result] for result in results], loc=entry.location)
-    positions = [list(entry.arguments).index(value) for value in known]
     precompute.attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [variable_attributes(names[position], PARAMETER) for position in positions]
+        [variable_attributes(names[value.arg_number], PARAMETER) for value in known]
     )
     precompute.attributes["res_attrs"] = ir.ArrayAttr.get(
         [variable_attributes(name) for name in new_names]
@@ -126,13 +125,20 @@ def prune_parameters(entry: func.FuncOp) -> None:
     entry.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
 
 
-def _name(result: ir.Value, taken: set[str]) -> str:
-    """A name for a new parameter: that of the operation's location, made unique. It does not depend on memory addresses or time."""
-    location = result.owner.location
-    base = (location.name_str if location.is_a_name() else "") or "precomputed"
-    name, count = base, 0
-    while name in taken:
-        count += 1
-        name = f"{base}.{count}"
-    taken.add(name)
-    return name
+def _new_names(results: list[ir.Value], taken: set[str]) -> list[str]:
+    """Names for new parameters: those of the operations' locations, numbered where they are taken.
+
+    They do not depend on memory addresses or time.
+    """
+    counts: Counter[str] = Counter()
+    names = []
+    for result in results:
+        location = result.owner.location
+        base = (location.name_str if location.is_a_name() else "") or "precomputed"
+        name = base
+        while name in taken:
+            counts[base] += 1
+            name = f"{base}.{counts[base]}"
+        taken.add(name)
+        names.append(name)
+    return names

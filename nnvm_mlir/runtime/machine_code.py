@@ -107,6 +107,8 @@ class MachineCode:
     def __init__(self, objects: Sequence[bytes], libraries: Sequence[str] = ()) -> None:
         if platform.machine() not in ("x86_64", "AMD64"):
             raise LoadError(f"compiled code cannot be loaded on {platform.machine()}")
+        self.objects = tuple(objects)
+        self.libraries = tuple(libraries)
         self._libraries = [ctypes.CDLL(None), ctypes.CDLL("libm.so.6"), *map(ctypes.CDLL, libraries)]
         try:
             parsed = [_Object(data) for data in objects]

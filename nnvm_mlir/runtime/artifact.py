@@ -1,0 +1,177 @@
+"""Compiled models on disk: saved by the compiler, loaded by the runtime alone.
+
+A folder with `program.json` (signature, sizes, hashes), the object files and `weights.bin`. It is code, to be trusted like a wheel: loading
+checks owner, permissions and hashes before anything is mapped, and refuses what another processor or version wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import stat
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnvm_mlir.errors import LoadError
+from nnvm_mlir.runtime.calling import order_arrays
+from nnvm_mlir.runtime.machine_code import MachineCode
+from nnvm_mlir.runtime.program import Memory, Program, TensorSpec, aligned_bytes
+from nnvm_mlir.target import cpu_flags
+
+FORMAT = 1
+_SIGNATURE = "program.json"
+_WEIGHTS = "weights.bin"
+
+# What LLVM may use of a processor's features; a program needs those of the machine it was compiled for.
+_FEATURES = frozenset(
+    "ssse3 sse4_1 sse4_2 popcnt avx f16c fma bmi1 bmi2 avx2 avx512f avx512dq avx512cd avx512bw avx512vl"
+    " avx512_vnni avx512_bf16 avx512_fp16 avx512vbmi avx_vnni amx_tile gfni vaes vpclmulqdq".split()
+)
+
+
+class LoadedModel:
+    """A model from a folder. Called like a compiled one."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self.inputs = program.inputs
+        self.outputs = program.outputs
+
+    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> list[np.ndarray]:
+        """Runs on a dict of name to array, or on arrays in order; see `CompiledModel`."""
+        return self._program(order_arrays(self.inputs, arrays, named), out)
+
+
+def save(program: Program, folder: str | os.PathLike[str], features: frozenset[str]) -> None:
+    """Writes a program to a folder, which is replaced as a whole or not at all.
+
+    Args:
+        features: of the processor that it was compiled for.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    target = Path(folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    files = {f"code{i}.o": data for i, data in enumerate(program.code.objects)}
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    weights = program.memory.weights
+    hashes[_WEIGHTS] = hashlib.sha256(weights).hexdigest()
+    signature = {
+        "format": FORMAT,
+        "machine": platform.machine(),
+        "features": sorted(features & _FEATURES),
+        "inputs": [asdict(spec) for spec in program.inputs],
+        "outputs": [asdict(spec) for spec in program.outputs],
+        "arena_bytes": program.memory.arena_bytes,
+        "status_offset": program.memory.status_offset,
+        "checks": list(program.memory.checks),
+        "openmp": bool(program.code.libraries),
+        "sha256": hashes,
+    }
+    scratch = Path(tempfile.mkdtemp(prefix=".nnvm-", dir=target.parent))
+    try:
+        for name, data in files.items():
+            (scratch / name).write_bytes(data)
+        weights.tofile(scratch / _WEIGHTS)
+        (scratch / _SIGNATURE).write_text(json.dumps(signature, indent=1) + "\n")
+        scratch.chmod(0o755)
+        if target.is_dir():
+            shutil.rmtree(target)
+        scratch.replace(target)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def load(folder: str | os.PathLike[str]) -> LoadedModel:
+    """Loads a model that `save` wrote. Needs neither MLIR nor LLVM.
+
+    Raises:
+        LoadError: it is not such a folder, is damaged, comes from somebody else, or is for another machine or version.
+    """
+    path = Path(folder)
+    _check_owner(path)
+    signature = _read_signature(path)
+    features = set(signature["features"]) - cpu_flags()
+    if features:
+        raise LoadError(f"{path}: compiled for a processor with {', '.join(sorted(features))}")
+    if signature["machine"] != platform.machine():
+        raise LoadError(f"{path}: compiled for {signature['machine']}, not {platform.machine()}")
+    contents = {name: _read(path, name, digest) for name, digest in signature["sha256"].items()}
+    weights = aligned_bytes(len(contents[_WEIGHTS]))
+    weights[:] = np.frombuffer(contents.pop(_WEIGHTS), np.uint8)
+    libraries = [openmp_library()] if signature["openmp"] else []
+    code = MachineCode(list(contents.values()), libraries)
+    memory = Memory(
+        signature["arena_bytes"], weights, signature["status_offset"], tuple(signature["checks"])
+    )
+    specs = ([_spec(entry) for entry in signature[key]] for key in ("inputs", "outputs"))
+    return LoadedModel(Program(code, *specs, memory))
+
+
+def openmp_library() -> str:
+    """Path of LLVM's OpenMP runtime, which code for several threads calls.
+
+    Raises:
+        LoadError: it is not installed.
+    """
+    import importlib.util
+
+    spec = importlib.util.find_spec("cmeel")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(folder).parent / "cmeel.prefix" / "lib" / "libomp.so"
+        if path.is_file():
+            return str(path)
+    raise LoadError("LLVM's OpenMP runtime (libomp.so) was not found: install cmeel-libomp, or use one thread")
+
+
+def _check_owner(path: Path) -> None:
+    """Refuses files that somebody else could have written: compiled code runs with the rights of who loads it."""
+    try:
+        names = [path, *path.iterdir()]
+        states = [(each, each.lstat()) for each in names]
+    except OSError as error:
+        raise LoadError(f"{path}: not a compiled model: {error.strerror}") from error
+    for each, state in states:
+        if stat.S_ISLNK(state.st_mode):
+            raise LoadError(f"{each} is a link")
+        if state.st_uid not in (0, os.getuid()):
+            raise LoadError(f"{each} belongs to another user")
+        if state.st_mode & 0o022:
+            raise LoadError(f"{each} can be written by others: chmod go-w it if you trust it")
+
+
+def _read_signature(path: Path) -> dict[str, Any]:
+    try:
+        signature = json.loads((path / _SIGNATURE).read_text())
+    except (OSError, ValueError) as error:
+        raise LoadError(f"{path}: not a compiled model: {error}") from error
+    if not isinstance(signature, dict) or signature.get("format") != FORMAT:
+        found = signature.get("format") if isinstance(signature, dict) else None
+        raise LoadError(f"{path}: format {found}, expected {FORMAT}: compile the model again")
+    return signature
+
+
+def _read(path: Path, name: str, digest: str) -> bytes:
+    if Path(name).name != name:
+        raise LoadError(f"{path}: {name!r} is not a file name")
+    try:
+        data = (path / name).read_bytes()
+    except OSError as error:
+        raise LoadError(f"{path / name}: {error.strerror}") from error
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise LoadError(f"{path / name} is damaged: its hash differs")
+    return data
+
+
+def _spec(entry: Mapping[str, Any]) -> TensorSpec:
+    return TensorSpec(entry["name"], tuple(entry["shape"]), entry["dtype"])
