@@ -75,15 +75,30 @@ def test_show(run, model):
     assert "nnvm-fuse" in err
 
 
-def test_compile(run, model, tmp_path):
+def test_compile_and_run_what_was_compiled(run, model, tmp_path):
     folder = tmp_path / "a" / "b"
-    code, _, _ = run("compile", model, "-o", folder, "-s", "x=2x3", "--threads", 1)
-    assert code == 0
-    files = sorted(path.name for path in folder.iterdir())
-    assert files[0].startswith("00-import")
-    summary = json.loads((folder / "summary.json").read_text())
-    assert summary["inputs"] == [{"name": "x", "shape": [2, 3], "dtype": "float32"}]
-    assert summary["outputs"] == [{"name": "y", "shape": [2, 2], "dtype": "float32"}]
+    for _ in range(2):
+        code, out, err = run("compile", model, "-o", folder, "-s", "x=2x3", "--threads", 1)
+        assert code == 0, err
+    assert "2x3" in out
+    stages = sorted(path.name for path in (folder / "stages").iterdir())
+    assert stages[0].startswith("00-import")
+    np.savez(tmp_path / "in.npz", x=np.ones((2, 3), np.float32))
+    arguments = ["--input", tmp_path / "in.npz", "--output", tmp_path / "out.npz"]
+    code, _, err = run("run", folder, *arguments)
+    assert code == 0, err
+    with np.load(tmp_path / "out.npz") as archive:
+        np.testing.assert_allclose(archive["y"], [[6, 9], [6, 9]], rtol=1e-6)
+
+
+def test_compile_never_replaces_a_folder_of_something_else(run, model, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    code, _, err = run("compile", model, "-o", tmp_path / "mine", "-s", "x=2x3")
+    assert code == 1
+    assert "mine" in err
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "tiny.onnx"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +112,7 @@ def test_compile(run, model, tmp_path):
         (["run", "MODEL", "--shape", "x=-1x3"], 1, "NAME="),
         (["run", "MODEL", "--shape", "x=1x3", "--target", "gpu"], 1, "target"),
         (["run", "missing.onnx"], 1, "missing.onnx"),
-        (["run", "FOLDER"], 1, "not a regular file"),
+        (["run", "FOLDER"], 1, "not a compiled model"),
         (["run", "TEXT"], 1, "text.npz"),
         (["run", "MODEL", "--input", "missing.npz"], 1, "missing.npz"),
         (["run", "MODEL", "--input", "TEXT"], 1, "text.npz"),

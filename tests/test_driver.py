@@ -52,7 +52,7 @@ def test_shapes_that_the_first_call_decides(total):
     model = nnvm_mlir.compile(total)
     assert [s.shape for s in model.inputs] == [None, None]
     with pytest.raises(ValueError, match="call the model first"):
-        model.stages
+        _ = model.stages
     np.testing.assert_array_equal(model(A, B)[0], A * 2 + B)
     np.testing.assert_array_equal(model({"x": B, "y": B})[0], B * 3)
     assert [s.shape for s in model.inputs] == [None, None]
@@ -71,9 +71,9 @@ def test_shapes_in_part():
     assert model.inputs[0].shape == (None, 3)
     for rows in (1, 4):
         np.testing.assert_array_equal(model(np.ones((rows, 3), np.float32))[0], [3] * rows)
-    with pytest.raises(ValueError, match="x: .x3 float32: got shape 2x4"):
+    with pytest.raises(ValueError, match=r"x: \?x3 float32: got shape 2x4"):
         model(np.ones((2, 4), np.float32))
-    with pytest.raises(CompileError, match="'x' is declared as .x3, got shape 2x4"):
+    with pytest.raises(CompileError, match=r"'x' is declared as \?x3, got shape 2x4"):
         nnvm_mlir.compile(sym.relu(x), shapes={"x": (2, 4)})
 
 

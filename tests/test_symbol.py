@@ -110,7 +110,7 @@ def test_errors_say_what_is_wrong(make, message):
 
 def test_unknown_operators():
     with pytest.raises(AttributeError, match="reluu"):
-        sym.reluu
+        _ = sym.reluu
     with pytest.raises(ValueError, match="reluu"):
         sym.apply("reluu", [], {})
     assert "relu" in dir(sym)

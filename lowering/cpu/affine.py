@@ -126,7 +126,9 @@ def coalesce(
         For each new loop the old ones, outermost first. Loops that run once disappear, unless
         frozen.
     """
-    groups = [(d,) for d in range(len(sizes)) if sizes[d] != 1 or d in frozen]
+    groups: list[tuple[int, ...]] = [
+        (d,) for d in range(len(sizes)) if sizes[d] != 1 or d in frozen
+    ]
 
     def mergeable(outer: tuple[int, ...], inner: tuple[int, ...]) -> bool:
         if kinds[outer[0]] != kinds[inner[0]] or {*outer, *inner} & set(frozen):

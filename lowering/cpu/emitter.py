@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math as pymath
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 from nnvm_mlir.mlir import arith, func, ir, memref, vector
 from nnvm_mlir.target import Target
 
-Index = int | ir.Value
+Index: TypeAlias = int | ir.Value
 """A position or a size: an integer where it is known while generating, else a value of type
 `index`.
 """

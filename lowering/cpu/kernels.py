@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from nnvm_mlir.lowering.cpu import contraction, pointwise, rowwise
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
-
 from nnvm_mlir.mlir import func
 from nnvm_mlir.target import Target
 

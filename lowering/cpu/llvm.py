@@ -27,10 +27,8 @@ def pipeline(target: Target) -> list[str]:
         # Square roots, absolute values and the like have LLVM intrinsics; polynomials were emitted
         # for most of the rest.
         "convert-math-to-llvm",
-        # The rest (float64 error functions and the like) is left to the C library.
-        "convert-math-to-libm",
-        # What is left (float64, plain loops) calls the C library; it takes vectors apart, so before
-        # these are lowered.
+        # The rest (float64 error functions and the like, plain loops) is left to the C library; that
+        # takes vectors apart, so it comes before these are lowered.
         "convert-math-to-libm",
         # Multi-dimensional vector operations are unrolled, the others become LLVM's.
         "convert-vector-to-llvm",

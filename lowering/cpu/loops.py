@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 
+from nnvm_mlir.errors import CompileError
 from nnvm_mlir.lowering.cpu import vector_math
 from nnvm_mlir.lowering.cpu.emitter import Emitter, element_bytes
-
-from nnvm_mlir.errors import CompileError
 from nnvm_mlir.mlir import PassManager, func, ir, linalg, memref
 from nnvm_mlir.target import Target
 

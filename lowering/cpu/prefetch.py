@@ -16,7 +16,6 @@ from nnvm_mlir.lowering.cpu.emitter import Emitter, Index
 from nnvm_mlir.lowering.cpu.reduction_problem import Operand, Problem
 from nnvm_mlir.lowering.cpu.schedule import Schedule
 from nnvm_mlir.lowering.cpu.structured import Argument
-
 from nnvm_mlir.mlir import ir
 
 # Reduction steps ahead: a step takes about 14 cycles, so that this covers the latency of a

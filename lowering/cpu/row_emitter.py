@@ -316,7 +316,7 @@ class RowEmitter:
     def _combine(self, reduction: Reduction, a: ir.Value, b: ir.Value) -> ir.Value:
         attributes = dict(reduction.attributes)
         if reduction.operation in ("arith.maximumf", "arith.minimumf"):
-            # Which zero is the greater one would cost as much as all the rest, and is nobody's question.
+            # Telling -0 from +0 would cost as much as all the rest of the comparison.
             attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<nsz>")
         return self._e.op(reduction.operation, [a, b], a.type, attributes)
 

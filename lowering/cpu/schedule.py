@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nnvm_mlir.lowering.cpu.reduction_problem import Operand, Problem
-
 from nnvm_mlir.target import Target
 
 # Model of a core, in operations a cycle: two fused multiply-adds, and a little less than two loads.

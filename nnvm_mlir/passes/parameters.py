@@ -6,7 +6,7 @@ from nnvm_mlir.dialects.nnvm import Operator
 from nnvm_mlir.graph import KIND, PARAMETER
 from nnvm_mlir.mlir import func, ir
 
-_VISIT_LIMIT = 100
+_VISIT_LIMIT = 64
 """Values that a search looks at before it gives up, so that passes take linear time."""
 
 
@@ -15,7 +15,8 @@ def depends_on_parameters_only(value: ir.Value) -> bool:
 
     False too where a short search does not tell.
     """
-    pending, seen = [value], set()
+    pending = [value]
+    seen: set[ir.Value] = set()
     while pending:
         if len(seen) > _VISIT_LIMIT:
             return False

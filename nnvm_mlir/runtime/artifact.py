@@ -51,15 +51,17 @@ class LoadedModel:
 
 
 def save(program: Program, folder: str | os.PathLike[str], features: frozenset[str]) -> None:
-    """Writes a program to a folder, which is replaced as a whole or not at all.
+    """Writes a program to a folder; an older program there is replaced as a whole or not at all.
 
     Args:
         features: of the processor that it was compiled for.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: the folder cannot be written, or holds something else than a compiled model.
     """
     target = Path(folder)
+    if target.is_dir() and any(target.iterdir()) and not (target / _SIGNATURE).is_file():
+        raise FileExistsError(f"{target} holds other files than those of a compiled model")
     target.parent.mkdir(parents=True, exist_ok=True)
     files = {f"code{i}.o": data for i, data in enumerate(program.code.objects)}
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}

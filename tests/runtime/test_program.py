@@ -310,7 +310,7 @@ def test_programs_that_are_deleted_during_calls():
         results = []
         workers = [
             threading.Thread(
-                target=lambda p=program: results.extend(p([x, x])[0][0, 0] for _ in range(50))
+                target=lambda p=program, into=results: into.extend(p([x, x])[0][0, 0] for _ in range(50))
             )
             for _ in range(4)
         ]

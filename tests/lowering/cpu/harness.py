@@ -6,12 +6,12 @@ import ctypes
 import itertools
 
 import numpy as np
-from nnvm_mlir.lowering.cpu.codegen import openmp_library
+
 from nnvm_mlir.lowering.cpu.kernels import lower_kernel
 from nnvm_mlir.lowering.cpu.llvm import lower_to_llvm
 from nnvm_mlir.lowering.cpu.loops import lower_to_loops
-
 from nnvm_mlir.mlir import ExecutionEngine, ir
+from nnvm_mlir.runtime.artifact import openmp_library
 from nnvm_mlir.target import Target
 
 DTYPES = {
