@@ -1,7 +1,7 @@
 """Times nnvm_mlir on the models of the corpus, beside onnxruntime and openvino where they are installed.
 
 Every measurement is a process of its own, and the engines take turns round by round, so that a machine whose speed drifts hurts all
-alike. A figure is the median of the best round.
+alike. Milliseconds are the median of the best round; MB are the peak of the measured process, and of the one that compiles.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def table_of(rows: Sequence[Figures], installed: Sequence[str], title: str) -> T
     table = Table(title=title, box=box.SIMPLE)
     table.add_column("model")
     for engine in installed:
-        table.add_column(f"{engine}\nms / peak MB", justify="right")
-    table.add_column("compile\ns", justify="right")
+        table.add_column(f"{engine}\nms / MB", justify="right")
+    table.add_column("compile\ns / MB", justify="right")
     table.add_column("best peer\n/ ours", justify="right")
     ratios = []
     for row in rows:
@@ -97,8 +97,8 @@ def table_of(rows: Sequence[Figures], installed: Sequence[str], title: str) -> T
         peers = [median(best[engine]) for engine in best if engine != OURS]
         ratio = min(peers) / median(ours) if ours and peers else None
         ratios += [ratio] if ratio else []
-        seconds = f"{ours['compile_s']:.1f}" if ours else ""
-        table.add_row(row["model"], *cells, seconds, f"{ratio:.2f}" if ratio else "")
+        compiling = f"{ours['compile_s']:.1f} / {ours['children_peak_mb']:3.0f}" if ours else ""
+        table.add_row(row["model"], *cells, compiling, f"{ratio:.2f}" if ratio else "")
     if ratios:
         blanks = [""] * (len(installed) + 1)
         table.add_row("geometric mean", *blanks, f"{geometric_mean(ratios):.2f}")

@@ -15,6 +15,7 @@ import numpy as np
 
 from nnvm_mlir.dialects import nnvm
 from nnvm_mlir.dialects.nnvm.creation import Constant
+from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.errors import CompileError
 from nnvm_mlir.graph import (
@@ -56,12 +57,12 @@ class Node:
     @property
     def shape(self) -> tuple[int, ...]:
         """The static shape."""
-        return self.type.shape or ()
+        return self.type.static.shape
 
     @property
     def dtype(self) -> str:
         """The dtype name."""
-        return self.type.dtype or ""
+        return self.type.static.dtype
 
 
 class GraphBuilder:
@@ -209,7 +210,7 @@ class GraphBuilder:
     def _fold(
         self,
         operator: type[nnvm.Operator],
-        a: nnvm.Operator,
+        a: Attributes,
         operands: Sequence[Node],
         types: Sequence[TensorType],
         name: str,

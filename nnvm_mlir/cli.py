@@ -66,7 +66,7 @@ def compile_command(
 @app.command()
 def run(
     model: Runnable,
-    input: Annotated[Path | None, typer.Option(help=".npz with one array for each input.")] = None,  # noqa: A002
+    input: Annotated[Path | None, typer.Option(help=".npz with one array for each input.")] = None,
     output: Annotated[Path | None, typer.Option(help=".npz to write the outputs to.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     shape: Shape = [],  # noqa: B006

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from nnvm_mlir.build import build_program
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from nnvm_mlir.driver import build_program
 from nnvm_mlir.frontend.symbolic import symbol_graph
 from nnvm_mlir.graph import Graph
 from nnvm_mlir.runtime.program import Program

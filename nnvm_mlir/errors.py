@@ -8,7 +8,7 @@ deployed model can raise these errors too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -154,6 +154,26 @@ class CompileError(RuntimeError):
         if self.reproducer:
             lines.append(f"note: reproduce with: {self.reproducer}")
         return "\n".join(lines)
+
+
+class NeedsInputs(CompileError):
+    """The model can be compiled only when more is known of some inputs.
+
+    Attributes:
+        names: of these inputs.
+    """
+
+    def __init__(self, message: str, names: Sequence[str]) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
+
+
+class NeedsShapes(NeedsInputs):
+    """Some inputs have dimensions that the model leaves open: `import_model(..., shapes={name: shape})` gives them."""
+
+
+class NeedsValue(NeedsInputs):
+    """A shape (or the like) depends on the values of inputs: `import_model(..., values={name: array})` specialises on them."""
 
 
 class LoadError(RuntimeError):

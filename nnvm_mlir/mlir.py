@@ -6,6 +6,9 @@ put in by changing this file only.
 
 from mlir import ir, passmanager
 from mlir._mlir_libs import _mlir as _bindings
+
+# Without upstream's opdsl, which nothing here needs and which costs 20 MB and 30 ms.
+from mlir.dialects import _linalg_ops_gen as linalg
 from mlir.dialects import (
     affine,
     arith,
@@ -20,9 +23,6 @@ from mlir.dialects import (
     tensor,
     vector,
 )
-
-# Without upstream's opdsl, which nothing here needs and which costs 20 MB and 30 ms.
-from mlir.dialects import _linalg_ops_gen as linalg
 from mlir.dialects.llvm import translate_module_to_llvmir
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager

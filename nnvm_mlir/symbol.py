@@ -123,7 +123,7 @@ class Symbol:
         return apply("negative", [self], {})
 
 
-def Variable(  # noqa: N802
+def Variable(
     name: str, shape: Sequence[int] | None = None, dtype: str | None = None
 ) -> Symbol:
     """An input of a graph.
@@ -142,7 +142,7 @@ def Variable(  # noqa: N802
     return Symbol([(SymbolNode(None, name, attributes), 0)])
 
 
-def Group(symbols: Sequence[Symbol]) -> Symbol:  # noqa: N802
+def Group(symbols: Sequence[Symbol]) -> Symbol:
     """A symbol whose outputs are those of all the given ones, in order."""
     return Symbol([entry for symbol in symbols for entry in symbol.entries])
 

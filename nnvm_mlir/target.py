@@ -7,6 +7,7 @@ writes it back.
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import platform
 from dataclasses import dataclass, replace
@@ -71,10 +72,15 @@ class Target:
         return self.vector_bits // _ELEMENT_BITS[element]
 
     def with_threads(self, threads: int | None) -> Target:
-        """This target with `threads` threads, or with `default_threads()` when None."""
-        count = default_threads() if threads is None else threads
-        if count < 1:
-            raise ValueError(f"threads must be at least 1, got {count}")
+        """This target with `threads` threads, or with `default_threads()` when None.
+
+        Raises:
+            ValueError: fewer than 1, or more than `max_threads()`.
+            TypeError: not an integer.
+        """
+        count = default_threads() if threads is None else operator.index(threads)
+        if not 1 <= count <= max_threads():
+            raise ValueError(f"threads must be 1 to {max_threads()}, got {count}")
         return replace(self, threads=count)
 
     @staticmethod
@@ -124,13 +130,18 @@ def host() -> Target:
     )
 
 
+def max_threads() -> int:
+    """Most threads that may be asked for: the OpenMP runtime ends the process when it cannot start one."""
+    return max(64, os.cpu_count() or 1)
+
+
 def default_threads() -> int:
     """Threads to use when nobody says: OMP_NUM_THREADS, else the cores that this process may use.
 
     Affinity masks and the CPU quota of control groups (versions 1 and 2) are respected.
     """
     wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    if wish.isdecimal() and 0 < int(wish) <= 1024:
+    if wish.isdecimal() and 0 < int(wish) <= max_threads():
         return int(wish)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     quota = _cgroup_cpus()

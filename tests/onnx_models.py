@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from nnvm_mlir.errors import NeedsValue
 from nnvm_mlir.frontend.onnx import import_model
-from nnvm_mlir.frontend.source import NeedsValue
 from nnvm_mlir.graph import Graph
 from nnvm_mlir.interpret import interpret
 

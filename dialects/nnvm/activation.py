@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.elementwise import Number, Unary
 from nnvm_mlir.dialects.nnvm.fields import Float, Str, attribute

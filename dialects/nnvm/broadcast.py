@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.elementwise import NUMBERS, Dtypes
 from nnvm_mlir.dialects.nnvm.fields import Bool, Int, Str, attribute, operand, result
@@ -395,7 +396,7 @@ class Prelu(Elementwise, name="prelu"):
             return [data, ins[1]], [data]
         axis = normalize_axis(a.axis, len(data))
         alpha = unify_shapes([ins[1], (data[axis],)])
-        return [(*data[:axis], alpha[0], *data[axis + 1 :]), alpha], [data]
+        return [(*data[:axis], alpha[0], *data[axis + 1 :]), alpha], [data]  # type: ignore[index]
 
     @classmethod
     def formula(cls, a: Attributes, x: np.ndarray, alpha: np.ndarray) -> Any:  # noqa: D102

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import Bool, Int, Ints, Str, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.numeric import compute_dtype

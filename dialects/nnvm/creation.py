@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.elementwise import Dtypes
 from nnvm_mlir.dialects.nnvm.fields import DType, Float, Ints, Tensor, attribute, operand, result
@@ -28,8 +29,8 @@ class Constant(Operator, name="constant"):
     value = attribute(Tensor)
 
     @classmethod
-    def result_shapes(cls, a: Attributes) -> Shape:  # noqa: D102
-        return TensorType.of(a.value).shape
+    def result_shapes(cls, a: Attributes) -> tuple[int, ...]:  # noqa: D102
+        return a.value.shape
 
     @classmethod
     def infer_dtype(  # noqa: D102

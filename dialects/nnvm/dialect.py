@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from nnvm_mlir.dialects.nnvm.fields import Operand, Result
 from nnvm_mlir.dialects.nnvm.operator import OPERATORS, VARIADIC_LIMIT, Operator
-
 from nnvm_mlir.errors import CompileError, Diagnostic, operation_error
 from nnvm_mlir.mlir import (
     append_dialect_search_prefix,

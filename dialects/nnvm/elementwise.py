@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.fields import Bool, DType, Float, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, SameShape

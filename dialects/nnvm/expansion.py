@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import (
     Bool,
     Float,
@@ -23,7 +24,7 @@ from nnvm_mlir.dialects.nnvm.operator import (
     refine,
 )
 from nnvm_mlir.dialects.nnvm.transform import DataTyped
-from nnvm_mlir.dialects.nnvm.types import Shape, show, unify_shapes
+from nnvm_mlir.dialects.nnvm.types import Dim, Shape, show, unify_shapes
 
 
 class Pad(Operator, name="pad"):
@@ -152,8 +153,8 @@ class ExpandLike(DataTyped, name="expand_like"):
 
     @classmethod
     def expanded(
-        cls, a: Attributes, data: tuple[int | None, ...], like: tuple[int | None, ...]
-    ) -> tuple[int | None, ...]:
+        cls, a: Attributes, data: tuple[Dim, ...], like: tuple[Dim, ...]
+    ) -> tuple[Dim, ...]:
         """The shape of data with ones along the new axes, which broadcasts to `like`.
 
         Raises:
@@ -176,7 +177,7 @@ class ExpandLike(DataTyped, name="expand_like"):
         cls, a: Attributes, x: np.ndarray, shape_like: np.ndarray
     ) -> np.ndarray:
         expanded = cls.expanded(a, x.shape, shape_like.shape)
-        return np.broadcast_to(x.reshape(expanded), shape_like.shape)  # type: ignore[arg-type]
+        return np.broadcast_to(x.reshape(expanded), shape_like.shape)
 
 
 class Tile(Operator, name="tile"):
@@ -200,7 +201,7 @@ class Tile(Operator, name="tile"):
         return list(zip(reps, (*[1] * (rank - len(data)), *data), strict=True))
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         return tuple(count * size for count, size in cls.aligned(a, data))
 
     @classmethod

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.types import (
     DTYPES,
     TensorType,
@@ -23,7 +24,6 @@ from nnvm_mlir.dialects.nnvm.types import (
     element_type,
     numpy_dtype,
 )
-
 from nnvm_mlir.mlir import ir
 
 REQUIRED = object()
@@ -286,17 +286,17 @@ class Tensor(Kind):
         if not isinstance(attr, ir.DenseElementsAttr):
             raise TypeError(f"expected {cls.expected}, got {attr}")
         dense = ir.DenseElementsAttr(attr)
-        tensor_type = TensorType.of(dense.type)
-        dtype = numpy_dtype(tensor_type.dtype or "float32")
+        shape, name = TensorType.of(dense.type).static
+        dtype = numpy_dtype(name)
         if dense.is_splat:
             value = np.asarray(_splat(dense.get_splat_value()))  # unsigned values come signed
-            return np.full(tensor_type.shape, value.astype(dtype))
-        if tensor_type.dtype == "bool":
+            return np.full(shape, value.astype(dtype))
+        if name == "bool":
             bits = [bool(v) for v in ir.DenseIntElementsAttr(attr)]
-            return np.array(bits, bool).reshape(tensor_type.shape)
-        if tensor_type.dtype == "bfloat16":
+            return np.array(bits, bool).reshape(shape)
+        if name == "bfloat16":
             raise TypeError(f"a bfloat16 constant must be a splat, got {attr}")
-        return np.array(dense).astype(dtype, copy=True).reshape(tensor_type.shape)
+        return np.array(dense).astype(dtype, copy=True).reshape(shape)
 
 
 def _splat(attr: ir.Attribute) -> Any:

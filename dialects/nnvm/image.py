@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import interpolation
 from nnvm_mlir.dialects.nnvm.fields import (
     Bool,

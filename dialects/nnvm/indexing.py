@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import (
     Bool,
     DType,
@@ -72,7 +73,7 @@ class Take(Gathering, name="take"):
     @classmethod
     def result_shapes(  # noqa: D102
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
-    ) -> Shape:
+    ) -> tuple[int, ...]:
         if a.axis is None:
             _check_elements_exist(prod(data), indices)
             return indices
@@ -102,7 +103,7 @@ class GatherElements(Gathering, name="gather_elements"):
     @classmethod
     def result_shapes(  # noqa: D102
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
-    ) -> Shape:
+    ) -> tuple[int, ...]:
         _check_elements(a.axis, data, indices)
         return indices
 
@@ -129,7 +130,7 @@ class GatherNd(Gathering, name="gather_nd"):
     @classmethod
     def result_shapes(  # noqa: D102
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
-    ) -> Shape:
+    ) -> tuple[int, ...]:
         batch = a.batch_dims
         if not indices or not 0 <= batch < len(indices):
             raise ValueError(f"expects indices of rank above {max(batch, 0)}, got {show(indices)}")
@@ -327,7 +328,7 @@ class TopK(Operator, name="top_k"):
         return [dtype], [dtype, unify_dtypes(["int64", outs[1]])]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> list[Shape]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> list[tuple[int, ...]]:  # noqa: D102
         axis = normalize_axis(a.axis, len(data))
         if a.k > data[axis]:
             raise ValueError(f"expects k of at most {data[axis]}, the size of the axis; got {a.k}")
@@ -368,7 +369,7 @@ def _require_integers(dtype: str | None) -> None:
 
 
 def _check_elements_exist(size: int, indices: tuple[int, ...]) -> None:
-    if size == 0 and prod(indices):
+    if size == 0 and 0 not in indices:
         raise ValueError(f"indices {show(indices)} cannot select anything from empty data")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.numeric import cast, constant
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
 

@@ -12,7 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nnvm_mlir.dialects.nnvm.types import show
+import numpy as np
+
+from nnvm_mlir.dialects.nnvm.types import Dim, show
 
 _DIM = re.compile(r"([A-Z])|([1-9][0-9]*)([a-z])")
 
@@ -24,6 +26,10 @@ class Reorder:
     expanded: tuple[int, ...]
     permutation: tuple[int, ...]
     result: tuple[int, ...]
+
+    def apply(self, array: np.ndarray) -> np.ndarray:
+        """The copy of an array."""
+        return array.reshape(self.expanded).transpose(self.permutation).reshape(self.result)
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ class Layout:
         """Whether a tensor in this layout can be brought into `target`: both have the same axes."""
         return set(self.axes) == set(target.axes)
 
-    def size_of(self, axis: str, shape: Sequence[int | None]) -> int | None:
+    def size_of(self, axis: str, shape: Sequence[Dim]) -> Dim:
         """The whole size of an axis in a tensor of `shape`, which is in this layout."""
         outer = shape[self.index(axis)]
         return None if outer is None else outer * (self.block(axis) or 1)
@@ -131,13 +137,13 @@ class Layout:
                     f"got shape {show(tuple(shape))}"
                 )
 
-    def shape(self, sizes: dict[str, int | None]) -> tuple[int | None, ...]:
+    def shape(self, sizes: dict[str, Dim]) -> tuple[Dim, ...]:
         """The shape, in this layout, of a tensor of which the whole size of every axis is given.
 
         Raises:
             ValueError: a size is not divisible by the block of its axis (nothing is padded).
         """
-        result: list[int | None] = []
+        result: list[Dim] = []
         for axis, inner in self.dims:
             size, block = sizes[axis], self.block(axis) or 1
             if size is not None and size % block:
@@ -149,7 +155,7 @@ class Layout:
             result.append(outer if inner is None else inner)
         return tuple(result)
 
-    def convert_shape(self, shape: Sequence[int | None], target: Layout) -> tuple[int | None, ...]:
+    def convert_shape(self, shape: Sequence[Dim], target: Layout) -> tuple[Dim, ...]:
         """The shape in `target` of a tensor that has `shape` in this layout.
 
         Raises:
@@ -183,14 +189,11 @@ class Layout:
             if any(high % low for low, high in itertools.pairwise(cuts[axis])):
                 middle = self.plain
                 plain = self.convert_shape(shape, middle)
-                return (
-                    *self.conversion(shape, middle),
-                    *middle.conversion(plain, target),  # type: ignore[arg-type]
-                )
+                return (*self.conversion(shape, middle), *middle.conversion(plain, target))
         source = self._atoms(cuts)
         wanted = target._atoms(cuts)
         expanded = tuple(high // low for _, low, high in source)
-        return (Reorder(expanded, tuple(map(source.index, wanted)), result),)  # type: ignore[arg-type]
+        return (Reorder(expanded, tuple(map(source.index, wanted)), result),)
 
     def _atoms(self, cuts: dict[str, list[int]]) -> list[tuple[str, int, int]]:
         """The parts (axis, low, high) of which the dims are made when axes are cut at strides."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.elementwise import NUMBERS, Dtypes
 from nnvm_mlir.dialects.nnvm.fields import Bool, Int, attribute, operand, result
@@ -67,9 +68,9 @@ class Dense(Product, name="dense"):
             raise ValueError("expects data of rank 1 or more, got a scalar")
         weight = unify_shapes([weight, (a.units, data[-1] if data else None)])
         if output is not None:
-            data = unify_shapes([data, (*output[:-1], weight[1])])
+            data = unify_shapes([data, (*output[:-1], weight[1])])  # type: ignore[index]
         elif data is not None:
-            data = (*data[:-1], weight[1])
+            data = (*data[:-1], weight[1])  # type: ignore[index]
         if data is not None:
             output = unify_shapes([output, (*data[:-1], a.units)])
         bias = [unify_shapes([shape, (a.units,)]) for shape in ins[2:]]
@@ -108,7 +109,7 @@ class Matmul(Product, name="matmul"):
         return [s[::-1] if flip else s for s, flip in zip(matrices, transposed, strict=True)]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         left, right = cls.operand_shapes(a, lhs, rhs)
         if left[-1] != right[0]:
             raise ValueError(
@@ -157,7 +158,7 @@ class BatchMatmul(StackedProduct, name="batch_matmul"):
     transpose_b = attribute(Bool, False)
 
     @classmethod
-    def result_shapes(cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         for name, shape in (("transpose_a", lhs), ("transpose_b", rhs)):
             if getattr(a, name) and len(shape) < 2:
                 raise ValueError(
@@ -190,7 +191,7 @@ class MatmulInteger(StackedProduct, name="matmul_integer"):
     @classmethod
     def zero_point_shape(
         cls, zero_point: tuple[int, ...], data: tuple[int, ...], is_row: bool
-    ) -> Shape:
+    ) -> tuple[int, ...]:
         """The shape under which a zero point broadcasts against its operand.
 
         Raises:
@@ -209,7 +210,7 @@ class MatmulInteger(StackedProduct, name="matmul_integer"):
     @classmethod
     def result_shapes(  # noqa: D102
         cls, a: Attributes, *shapes: tuple[int, ...]
-    ) -> Shape:
+    ) -> tuple[int, ...]:
         lhs, rhs, lhs_zero, rhs_zero = shapes
         cls.zero_point_shape(lhs_zero, lhs, True)
         cls.zero_point_shape(rhs_zero, rhs, False)

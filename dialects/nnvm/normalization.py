@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import Bool, Float, Int, Ints, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.numeric import widen
 from nnvm_mlir.dialects.nnvm.operator import (

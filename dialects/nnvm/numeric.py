@@ -8,8 +8,10 @@ float16 and bfloat16 formulas are computed in float32 and rounded once).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.types import is_float, is_unsigned, numpy_dtype
 
 
@@ -49,8 +51,8 @@ def cast(x: np.ndarray, dtype: str) -> np.ndarray:
     return np.where(too_high, info.max, np.where(too_low, info.min, converted)).astype(target)
 
 
-def constant(value: float, dtype: str) -> np.generic:
-    """A number as a scalar of the computing dtype; integers truncate and wrap."""
+def constant(value: float, dtype: str) -> Any:
+    """A number as a NumPy scalar of the computing dtype; integers truncate and wrap."""
     if is_float(dtype):
         return np.dtype(compute_dtype(dtype)).type(value)
     if dtype == "bool":

@@ -12,16 +12,17 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import Attribute, Operand, Result
 from nnvm_mlir.dialects.nnvm.types import (
     Shape,
+    StaticType,
     TensorType,
     is_known,
     show,
     unify_dtypes,
     unify_shapes,
 )
-
 from nnvm_mlir.mlir import ir
 
 
@@ -103,13 +104,16 @@ class Operator(ir.OpView):
             OPERATORS[name] = cls
 
     # ---- what a subclass states -------------------------------------------------------------------------------------
+    #
+    # `*arrays: Any, **_: Any` lets a subclass state a rule with just the operands that it has: this is
+    # how Python's typing spells "further parameters of any kind".
 
     @classmethod
     def check(cls, a: Attributes) -> None:
         """Refuses attribute values that no operand could make right. Raises ValueError."""
 
     @classmethod
-    def result_shapes(cls, a: Attributes, *shapes: tuple[int, ...]) -> Sequence[Shape] | Shape:
+    def result_shapes(cls, a: Attributes, *shapes: Any, **_: Any) -> Any:
         """Result shapes from operand shapes that are wholly known.
 
         Returns one shape, or a list of one shape per result. Raises ValueError for operands that do not fit.
@@ -126,7 +130,7 @@ class Operator(ir.OpView):
         """
         if not all(is_known(shape) for shape in ins):
             return list(ins), list(outs)
-        return list(ins), refine(outs, as_list(cls.result_shapes(a, *ins)))  # type: ignore[arg-type]
+        return list(ins), refine(outs, as_list(cls.result_shapes(a, *ins)))
 
     @classmethod
     def infer_dtype(
@@ -150,7 +154,7 @@ class Operator(ir.OpView):
         return None
 
     @classmethod
-    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> Any:
+    def evaluate(cls, a: Attributes, *arrays: Any, **_: Any) -> Any:
         """The value on NumPy arrays: the reference in tests, and the folding of small constants.
 
         Returns an array, or a tuple of one array per result.
@@ -270,6 +274,16 @@ class Operator(ir.OpView):
         return [TensorType.of(value) for value in self.operation.results]
 
     @property
+    def static_operands(self) -> list[StaticType]:
+        """Types of the operands, which must be static. Raises ValueError when one is not."""
+        return [t.static for t in self.operand_types]
+
+    @property
+    def static_results(self) -> list[StaticType]:
+        """Types of the results, which must be static. Raises ValueError when one is not."""
+        return [t.static for t in self.result_types]
+
+    @property
     def is_used(self) -> bool:
         """Whether any result has a use."""
         return any(next(iter(value.uses), None) is not None for value in self.operation.results)
@@ -290,7 +304,10 @@ class Operator(ir.OpView):
     def _segment_sizes(cls, operands: int, results: int) -> dict[str, ir.Attribute]:
         """The attributes that count the values of variadic fields. Raises ValueError when there are too many."""
         attributes = {}
-        groups = ((cls.operand_fields, operands), (cls.result_fields, results))
+        groups: tuple[tuple[Sequence[Operand | Result], int], ...] = (
+            (cls.operand_fields, operands),
+            (cls.result_fields, results),
+        )
         for key, (fields, count) in zip(_SEGMENT_SIZES, groups, strict=True):
             if not any(field.variadic for field in fields):
                 continue

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import Bool, Int, Ints, Str, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.numeric import compute_dtype, divide, lowest
@@ -103,7 +104,7 @@ class Pool(Spatial):
         return low, high
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         Layout.parse(a.layout).check_shape(data)
         shape = list(data)
         for dim, count in zip(cls.dims(a), cls.counts(a, data), strict=True):
@@ -161,7 +162,9 @@ class MaxPoolIndices(Pool):
     storage_order = attribute(Int, 0, choices=(0, 1))
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> list[Shape]:  # noqa: D102
+    def result_shapes(  # type: ignore[override]  # noqa: D102
+        cls, a: Attributes, data: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
         shape = super().result_shapes(a, data)
         return [shape, shape]
 
@@ -242,11 +245,13 @@ class AvgPool(Pool):
         begins, ends = begins_ends(a.padding, len(cls.axes))
         result = []
         for i, (dim, count) in enumerate(zip(cls.dims(a), cls.counts(a, shape), strict=True)):
-            start = np.arange(count)[:, None] * a.strides[i] - begins[i]
-            taps = start + np.arange(a.pool_size[i]) * a.dilation[i]
+            start = np.arange(count) * a.strides[i] - begins[i]
             low, high = (-begins[i], ends[i]) if a.count_include_pad else (0, 0)
-            counted = (taps >= low) & (taps < shape[dim] + high)
-            result.append(np.maximum(counted.sum(axis=1), 1))
+            first, end = (
+                np.clip(-(-(bound - start) // a.dilation[i]), 0, a.pool_size[i])
+                for bound in (low, shape[dim] + high)
+            )
+            result.append(np.maximum(end - first, 1))
         return result
 
     @classmethod

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.elementwise import Dtypes
 from nnvm_mlir.dialects.nnvm.fields import DType, Int, attribute, operand, result

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import (
     Bool,
     Float,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import activation, elementwise
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Operator
 

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.elementwise import NUMBERS, Dtypes
 from nnvm_mlir.dialects.nnvm.fields import Bool, DType, Int, Ints, attribute, operand, result
@@ -55,7 +56,7 @@ class Reduction(Operator):
         return tuple(i for i in range(rank) if i not in listed) if a.exclude else listed
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         return reduced_shape(data, cls.axes(a, len(data)), a.keepdims)
 
 
@@ -164,7 +165,7 @@ class ArgReduction(Reduction):
             raise ValueError(f"attribute 'dtype': expected an integer, got {a.dtype}")
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         shape = super().result_shapes(a, data)
         if 0 in (data[axis] for axis in cls.axes(a, len(data))):
             raise ValueError("expects at least one element along the reduced axes")

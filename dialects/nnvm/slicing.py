@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import (
     Bool,
     Int,
@@ -122,7 +123,7 @@ class Split(Operator, name="split"):
         return [0, *cuts, size]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> list[Shape]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> list[tuple[int, ...]]:  # noqa: D102
         axis = normalize_axis(a.axis, len(data))
         bounds = cls.bounds(a, data[axis])
         return [(*data[:axis], high - low, *data[axis + 1 :]) for low, high in pairwise(bounds)]
@@ -181,7 +182,7 @@ class StridedSlice(Operator, name="strided_slice"):
         return taken + [range(size) for size in data[len(taken) :]]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         return tuple(len(taken) for taken in cls.ranges(a, data))
 
     @classmethod
@@ -204,7 +205,7 @@ class SliceLike(DataTyped, name="slice_like"):
     @classmethod
     def result_shapes(  # noqa: D102
         cls, a: Attributes, data: tuple[int, ...], shape_like: tuple[int, ...]
-    ) -> Shape:
+    ) -> tuple[int, ...]:
         common = min(len(data), len(shape_like))
         axes = normalize_axes(a.axis, len(data)) if a.axis else range(common)
         shape = list(data)
@@ -222,7 +223,7 @@ class SliceLike(DataTyped, name="slice_like"):
         cls, a: Attributes, x: np.ndarray, shape_like: np.ndarray
     ) -> np.ndarray:
         shape = cls.result_shapes(a, x.shape, shape_like.shape)
-        return x[tuple(slice(size) for size in shape)]  # type: ignore[union-attr]
+        return x[tuple(slice(size) for size in shape)]
 
 
 class Flip(SameShape, name="flip"):

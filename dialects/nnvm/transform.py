@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import Bool, Int, Ints, Str, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.layout import Layout, Reorder
 from nnvm_mlir.dialects.nnvm.operator import (
@@ -15,7 +16,7 @@ from nnvm_mlir.dialects.nnvm.operator import (
     normalize_axes,
     refine,
 )
-from nnvm_mlir.dialects.nnvm.types import Shape, is_known, show, unify_dtypes, unify_shapes
+from nnvm_mlir.dialects.nnvm.types import Shape, is_known, known, show, unify_dtypes, unify_shapes
 
 
 class DataTyped(Operator):
@@ -67,13 +68,13 @@ class Reshape(View, name="reshape"):
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if is_known(ins[0]):
-            return list(ins), refine(outs, [cls.result_shapes(a, ins[0])])  # type: ignore[arg-type]
+            return list(ins), refine(outs, [cls.result_shapes(a, ins[0])])
         if any(code in (0, -2, -3, -4) for code in a.shape):
             return list(ins), list(outs)
         return list(ins), refine(outs, [tuple(None if c == -1 else c for c in a.shape)])
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         shape = _decode_shape(data, a.shape, a.allow_zero)
         if prod(shape) != prod(data):
             raise ValueError(
@@ -96,13 +97,13 @@ class ReshapeLike(View, name="reshape_like"):
     ) -> tuple[list[Shape], list[Shape]]:
         like = unify_shapes([ins[1], *outs])
         if is_known(like) and is_known(ins[0]):
-            like = cls.result_shapes(a, ins[0], like)  # type: ignore[arg-type]
+            like = cls.result_shapes(a, ins[0], like)
         return [ins[0], like], [like]
 
     @classmethod
     def result_shapes(  # noqa: D102
         cls, a: Attributes, data: tuple[int, ...], shape_like: tuple[int, ...]
-    ) -> Shape:
+    ) -> tuple[int, ...]:
         if prod(data) != prod(shape_like):
             raise ValueError(f"cannot reshape {show(data)} into {show(shape_like)}: sizes differ")
         return shape_like
@@ -112,7 +113,7 @@ class Flatten(View, name="flatten"):
     """`data` as a matrix: the first dimension, and all others merged."""
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         if not data:
             raise ValueError("expects data of rank 1 or more, got a scalar")
         return data[0], prod(data[1:])
@@ -148,8 +149,8 @@ class ExpandDims(View, name="expand_dims"):
         return [(*shape[:at], *shape[at + a.num_newaxis :])], [shape]  # type: ignore[index]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
-        return cls.infer_shape(a, [data], [None])[1][0]
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+        return known(cls.infer_shape(a, [data], [None])[1][0])
 
 
 class Squeeze(View, name="squeeze"):
@@ -158,7 +159,7 @@ class Squeeze(View, name="squeeze"):
     axis = attribute(Ints, ())
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         axes = normalize_axes(a.axis, len(data))
         for axis in axes:
             if data[axis] != 1:
@@ -186,9 +187,9 @@ class Permuting(Operator):
     @classmethod
     def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
         if x.size == 0:
-            return np.empty(cls.infer_shape(a, [x.shape], [None])[1][0], x.dtype)
+            return np.empty(known(cls.infer_shape(a, [x.shape], [None])[1][0]), x.dtype)
         for step in cls.reorders(a, x.shape):
-            x = x.reshape(step.expanded).transpose(step.permutation).reshape(step.result)
+            x = step.apply(x)
         return x
 
 
@@ -274,7 +275,7 @@ class DepthToSpace(Permuting, name="depth_to_space"):
         _check_block_size(a)
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         batch, channels, height, width = _images(data)
         block = a.block_size
         if channels % block**2:
@@ -285,10 +286,9 @@ class DepthToSpace(Permuting, name="depth_to_space"):
 
     @classmethod
     def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:  # noqa: D102
-        batch, channels, height, width = cls.result_shapes(a, data)  # type: ignore[misc]
-        block = a.block_size
-        pixels = (data[2], data[3])
-        result = (batch, channels, height, width)
+        result = cls.result_shapes(a, data)
+        batch, channels, block = *result[:2], a.block_size
+        pixels = data[2:]
         if a.mode == "DCR":
             expanded = (batch, block, block, channels, *pixels)
             return (Reorder(expanded, (0, 3, 4, 1, 5, 2), result),)
@@ -308,7 +308,7 @@ class SpaceToDepth(Permuting, name="space_to_depth"):
         _check_block_size(a)
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> Shape:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
         batch, channels, height, width = _images(data)
         block = a.block_size
         if height % block or width % block:
@@ -319,7 +319,7 @@ class SpaceToDepth(Permuting, name="space_to_depth"):
 
     @classmethod
     def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:  # noqa: D102
-        result: tuple[int, ...] = cls.result_shapes(a, data)  # type: ignore[assignment]
+        result = cls.result_shapes(a, data)
         block = a.block_size
         expanded = (data[0], data[1], result[2], block, result[3], block)
         return (Reorder(expanded, (0, 3, 5, 1, 2, 4), result),)

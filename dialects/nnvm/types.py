@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 
 from nnvm_mlir.mlir import ir
 
 Shape = tuple[int | None, ...] | None
+
+Dim = TypeVar("Dim", int, int | None)
+"""A dimension, for rules of which all results are known when all operands are."""
 
 # dtype name (NumPy's) -> MLIR spelling. Signed integers are signless in IR, as upstream dialects expect.
 _MLIR_NAMES = {
@@ -45,6 +49,17 @@ class TensorType:
         return self.dtype is not None and is_known(self.shape)
 
     @property
+    def static(self) -> StaticType:
+        """This type, all of which is known.
+
+        Raises:
+            ValueError: something is unknown.
+        """
+        if self.dtype is None or not is_known(self.shape):
+            raise ValueError(f"expected a static type, got {self}")
+        return StaticType(self.shape, self.dtype)
+
+    @property
     def size(self) -> int:
         """Number of elements of a static type."""
         return prod(known(self.shape))
@@ -52,7 +67,7 @@ class TensorType:
     @property
     def nbytes(self) -> int:
         """Bytes of a static type, stored densely; a bool takes one byte."""
-        return self.size * itemsize(self.dtype or "")
+        return self.size * itemsize(self.static.dtype)
 
     def __str__(self) -> str:
         dims = "*x" if self.shape is None else "".join(f"{'?' if d is None else d}x" for d in self.shape)
@@ -88,7 +103,14 @@ class TensorType:
         raise TypeError(f"expected a tensor type, got {mlir_type}")
 
 
-def is_known(shape: Shape) -> bool:
+class StaticType(NamedTuple):
+    """Shape and dtype of a tensor, both wholly known."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+def is_known(shape: Shape) -> TypeGuard[tuple[int, ...]]:
     """Whether the rank and every dimension are known."""
     return shape is not None and None not in shape
 
@@ -99,9 +121,9 @@ def known(shape: Shape) -> tuple[int, ...]:
     Raises:
         ValueError: something is unknown.
     """
-    if shape is None or None in shape:
-        raise ValueError("the shape must be known here")
-    return shape  # type: ignore[return-value]
+    if not is_known(shape):
+        raise ValueError(f"the shape must be known here, got {show(shape)}")
+    return shape
 
 
 def element_type(dtype: str | None) -> ir.Type:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm.fields import attribute
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.operator import Operator
@@ -75,7 +76,7 @@ def relayout(x: np.ndarray, source: Layout, target: Layout) -> np.ndarray:
     if source == target:
         return x
     for step in source.conversion(x.shape, target):
-        x = x.reshape(step.expanded).transpose(step.permutation).reshape(step.result)
+        x = step.apply(x)
     return x
 
 

@@ -49,7 +49,7 @@ def generate_objects(module: ir.Module, target: Target) -> list[bytes]:
         _add_program_entry(module)
         texts = [(part.optimize, _translate(module, part)) for part in _split(module)]
     with ThreadPoolExecutor(max(1, len(texts))) as pool:
-        return list(pool.map(lambda part: _compile(*part, target), texts))
+        return list(pool.map(lambda part: _compile(part[0], part[1], target), texts))
 
 
 def _add_program_entry(module: ir.Module) -> None:

@@ -14,7 +14,14 @@ from nnvm_mlir.graph import ENTRY, PARAMETER, entry_function, functions, variabl
 from nnvm_mlir.lowering.cpu.loops import WORKSPACE
 from nnvm_mlir.mlir import arith, func, ir, memref
 from nnvm_mlir.passes.fuse import storage_root
-from nnvm_mlir.passes.plan_memory import ALIGNMENT, ARENA_BYTES, OFFSET, OFFSETS, WEIGHT_BYTES
+from nnvm_mlir.passes.plan_memory import (
+    ALIGNMENT,
+    ARENA_BYTES,
+    OFFSET,
+    OFFSETS,
+    WEIGHT_BYTES,
+    require_memory,
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,11 @@ class Entry:
 
 
 def lower_entry(module: ir.Module) -> Entry:
-    """Replaces the planned graph-level entry function; the kernels are at memref level already."""
+    """Replaces the planned graph-level entry function; the kernels are at memref level already.
+
+    Raises:
+        CompileError: with the workspace of the kernels the program needs too much memory.
+    """
     entry = entry_function(module)
     kernels = {f.name.value: f for f in functions(module) if f.name.value != ENTRY}
     arena = entry.attributes[ARENA_BYTES].value
@@ -53,6 +64,7 @@ def lower_entry(module: ir.Module) -> Entry:
     status_offset = arena
     arena += _aligned(8 * len(checks))
     arena_bytes = arena + workspace
+    require_memory(entry, arena_bytes, entry.attributes[WEIGHT_BYTES].value)
     arguments = variables(entry)
     inputs = [v for v in arguments if v.kind != PARAMETER]
     sizes = [arena_bytes, entry.attributes[WEIGHT_BYTES].value]

@@ -15,7 +15,7 @@ from nnvm_mlir.lowering.cpu import vector_math
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize
 from nnvm_mlir.lowering.cpu.emitter import Emitter, Unsupported
 from nnvm_mlir.lowering.cpu.structured import Access, Generic, Result
-from nnvm_mlir.lowering.cpu.tensor_ops import constant_value, producer
+from nnvm_mlir.lowering.cpu.tensor_ops import constant_value, defining_op
 from nnvm_mlir.mlir import arith, ir
 
 Position = Callable[[int], ir.Value]
@@ -276,7 +276,7 @@ def emit_region(
             if found is None:
                 raise Unsupported("a region needs an operand that is not read")
             return found
-        op = producer(value)
+        op = defining_op(value)
         if op.name == "arith.constant":
             result = e.constant(constant_value(op), value.type, lanes)
         elif op.name == "linalg.index":

@@ -94,13 +94,13 @@ def _read_back(program: Program, stored: Stored) -> Program:
     """The program with `stored` read from where it is kept in all later passes."""
     kept = _kept(program, stored.output)
 
-    def change(node: Node | None) -> Node | None:
-        return None if node is None else replace_node(node, stored.node, kept)
+    def change(node: Node) -> Node:
+        return replace_node(node, stored.node, kept)
 
     passes = [
         part
         if number <= stored.number
-        else tuple(replace(r, operands=tuple(change(o) for o in r.operands)) for r in part)
+        else tuple(replace(r, operands=tuple(None if o is None else change(o) for o in r.operands)) for r in part)
         for number, part in enumerate(program.passes)
     ]
     outputs = [replace(o, node=change(o.node)) for o in program.outputs]

@@ -20,6 +20,7 @@ from nnvm_mlir.lowering.cpu.tensor_ops import (
     behind_reshapes,
     constant_value,
     count_of,
+    defining_op,
     element_of,
     pad_value,
     producer,
@@ -294,7 +295,7 @@ class Reader:
                         raise Unsupported("a padded constant")
                     guards = []
                 return Access(source, flat, element, tuple(guards), padding if guards else None)
-            op = producer(value)
+            op = defining_op(value)
             value = op.operands[0]
             if op.name == "tensor.pad":
                 low = static_values(op, "static_low")

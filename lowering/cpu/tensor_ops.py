@@ -12,6 +12,18 @@ def producer(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def defining_op(value: ir.Value) -> ir.Operation:
+    """The operation that `value` is a result of.
+
+    Raises:
+        Unsupported: it is an argument of a block.
+    """
+    op = producer(value)
+    if op is None:
+        raise Unsupported("an argument of a block where the result of an operation is expected")
+    return op
+
+
 def constant_value(op: ir.Operation) -> float | int:
     """The value of a scalar or splat `arith.constant`.
 

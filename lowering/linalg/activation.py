@@ -8,7 +8,6 @@ from nnvm_mlir.dialects.nnvm import activation as ops
 from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.lowering.linalg.elementwise import lower_unary
 from nnvm_mlir.lowering.linalg.scalars import Scalars
-
 from nnvm_mlir.mlir import ir
 
 

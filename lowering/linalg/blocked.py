@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
-
 from nnvm_mlir.mlir import ir
 
 
@@ -69,5 +68,5 @@ def relayout(b: LinalgBuilder, x: ir.Value, source: Layout, target: Layout) -> i
     if source == target:
         return x
     for step in source.conversion(shape_of(x), target):
-        x = b.reshape(b.transpose(b.reshape(x, step.expanded), step.permutation), step.result)
+        x = b.reorder(x, step)
     return x

@@ -10,7 +10,6 @@ from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-
 from nnvm_mlir.mlir import arith, ir
 
 Binary = Callable[[Scalars, Attributes, ir.Value, ir.Value], ir.Value]
@@ -52,29 +51,29 @@ def map_operands(
     b: LinalgBuilder, op: ops.Elementwise, function: Callable[..., ir.Value], *operands: ir.Value
 ) -> ir.Value:
     """Maps a function of one scalar from each operand over the operands, which broadcast."""
-    dtypes = [t.dtype for t in op.operand_types]
-    return b.map(function, operands, dtypes, op.result_types[0].dtype)
+    dtypes = [t.dtype for t in op.static_operands]
+    return b.map(function, operands, dtypes, op.static_results[0].dtype)
 
 
 @lowers(*_BINARY)
 def binary(b: LinalgBuilder, op: ops.Elementwise, x: ir.Value, y: ir.Value) -> ir.Value:
     """Maps the operator's scalar function over the operands."""
-    s, a, function = Scalars(op.operand_types[0].dtype), op.values, _BINARY[type(op)]
+    s, a, function = Scalars(op.static_operands[0].dtype), op.values, _BINARY[type(op)]
     return map_operands(b, op, lambda x, y: function(s, a, x, y), x, y)
 
 
 @lowers(*_COMPARISONS)
 def comparison(b: LinalgBuilder, op: ops.Comparison, x: ir.Value, y: ir.Value) -> ir.Value:
     """Maps a comparison, whose i1 becomes 0 or 1 of the result's dtype."""
-    s, predicate = Scalars(op.operand_types[0].dtype), _COMPARISONS[type(op)]
-    dtype = op.result_types[0].dtype
+    s, predicate = Scalars(op.static_operands[0].dtype), _COMPARISONS[type(op)]
+    dtype = op.static_results[0].dtype
     return map_operands(b, op, lambda x, y: cast(s.compare(predicate, x, y), "bool", dtype), x, y)
 
 
 @lowers(*_LOGICAL)
 def logical(b: LinalgBuilder, op: ops.Logical, x: ir.Value, y: ir.Value) -> ir.Value:
     """Maps a function of two truth values."""
-    dtype, function = op.operand_types[0].dtype, _LOGICAL[type(op)]
+    dtype, function = op.static_operands[0].dtype, _LOGICAL[type(op)]
     return map_operands(
         b, op, lambda x, y: function(cast(x, dtype, "bool"), cast(y, dtype, "bool")), x, y
     )
@@ -83,21 +82,21 @@ def logical(b: LinalgBuilder, op: ops.Logical, x: ir.Value, y: ir.Value) -> ir.V
 @lowers(ops.BroadcastPow)
 def broadcast_pow(b: LinalgBuilder, op: ops.BroadcastPow, x: ir.Value, y: ir.Value) -> ir.Value:
     """Maps a power, whose exponent may have another dtype."""
-    base, exponent = (t.dtype for t in op.operand_types)
+    base, exponent = (t.dtype for t in op.static_operands)
     return map_operands(b, op, lambda x, y: Scalars(base).pow(x, y, exponent), x, y)
 
 
 @lowers(ops.ElemwiseSum)
 def elemwise_sum(b: LinalgBuilder, op: ops.ElemwiseSum, *operands: ir.Value) -> ir.Value:
     """Adds all operands in one body."""
-    s = Scalars(op.operand_types[0].dtype)
+    s = Scalars(op.static_operands[0].dtype)
     return map_operands(b, op, lambda *scalars: reduce(s.add, scalars), *operands)
 
 
 @lowers(ops.Where)
 def where(b: LinalgBuilder, op: ops.Where, *operands: ir.Value) -> ir.Value:
     """Selects by the truth value of the condition."""
-    dtype = op.operand_types[0].dtype
+    dtype = op.static_operands[0].dtype
     return map_operands(
         b, op, lambda c, x, y: arith.select(cast(c, dtype, "bool"), x, y), *operands
     )
@@ -106,7 +105,7 @@ def where(b: LinalgBuilder, op: ops.Where, *operands: ir.Value) -> ir.Value:
 @lowers(ops.Prelu)
 def prelu(b: LinalgBuilder, op: ops.Prelu, x: ir.Value, alpha: ir.Value) -> ir.Value:
     """Maps a leaky relu, alpha brought to where its axis is."""
-    data = op.operand_types[0]
+    data = op.static_operands[0]
     s = Scalars(data.dtype)
     alpha = b.reshape(alpha, op.alpha_shape(op.values, data.shape))
     return map_operands(

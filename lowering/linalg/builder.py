@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
+
+from nnvm_mlir.dialects.nnvm.layout import Reorder
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast, compute_dtype, scalar_type
-
 from nnvm_mlir.mlir import arith, ir, linalg, tensor
 
 Body = Callable[..., ir.Value | Sequence[ir.Value]]
@@ -26,9 +27,8 @@ def storage_element(dtype: str) -> ir.Type:
 
 def storage_type(nnvm_type: TensorType) -> ir.RankedTensorType:
     """The linalg-level tensor type of a static nnvm type."""
-    return ir.RankedTensorType.get(
-        list(nnvm_type.shape or ()), storage_element(nnvm_type.dtype or "")
-    )
+    shape, dtype = nnvm_type.static
+    return ir.RankedTensorType.get(list(shape), storage_element(dtype))
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
@@ -214,6 +214,11 @@ class LinalgBuilder:
                 ir.RankedTensorType.get(list(new), element), x, groups, [], list(new)
             )
         return self.reshape(self.reshape(x, (prod(old),)), new)
+
+    def reorder(self, x: ir.Value, step: Reorder) -> ir.Value:
+        """A permuting copy: a transposition between two reshapes."""
+        transposed = self.transpose(self.reshape(x, step.expanded), step.permutation)
+        return self.reshape(transposed, step.result)
 
     def transpose(self, x: ir.Value, axes: Sequence[int]) -> ir.Value:
         """Result axis i is operand axis axes[i]."""

@@ -17,7 +17,6 @@ from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
 from nnvm_mlir.lowering.linalg.convolution_nest import Channels, Layouts, Nest, Step
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-
 from nnvm_mlir.mlir import ir, tensor
 
 
@@ -79,9 +78,9 @@ class _Convolution:
         self, b: LinalgBuilder, op: ops.Convolution, data: ir.Value, weight: ir.Value
     ) -> None:
         a, self._b = op.values, b
-        self.out_dtype = op.result_types[0].dtype or ""
+        self.out_dtype = op.static_results[0].dtype
         self.wide = compute_dtype(self.out_dtype)
-        data_dtype, weight_dtype = (t.dtype or "" for t in op.operand_types[:2])
+        data_dtype, weight_dtype = (t.dtype for t in op.static_operands[:2])
         self.dtypes = (data_dtype, weight_dtype, self.wide)
         texts = (a.layout, a.kernel_layout, op.output_layout(a))
         layouts = Layouts(*map(Layout.parse, texts))
@@ -103,7 +102,7 @@ class _Convolution:
             layouts = plain
             self.nest = Nest(channels, layouts, op.axes)
         self.data, self.weight, self._layout = data, weight, layouts.output
-        shape = known(op.result_types[0].shape)
+        shape = op.static_results[0].shape
         self._shape = known(self._target.convert_shape(shape, layouts.output))
         self._data_dims = [layouts.data.index(axis) for axis in op.axes]
         self.kernel_dims = [layouts.kernel.index(axis) for axis in op.axes]

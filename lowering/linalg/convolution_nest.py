@@ -21,7 +21,6 @@ from nnvm_mlir.lowering.linalg.blocked import (
 )
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-
 from nnvm_mlir.mlir import ir
 
 

@@ -9,7 +9,6 @@ from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-
 from nnvm_mlir.mlir import arith, ir
 
 Unary = Callable[[Scalars, Attributes, ir.Value], ir.Value]
@@ -26,7 +25,7 @@ def lower_unary(table: dict[type[ops.Unary], Unary]) -> None:
 
     @lowers(*table)
     def unary(b: LinalgBuilder, op: ops.Unary, x: ir.Value) -> ir.Value:
-        dtype, result_dtype = op.operand_types[0].dtype, op.result_types[0].dtype
+        dtype, result_dtype = op.static_operands[0].dtype, op.static_results[0].dtype
         s, a, function = Scalars(dtype), op.values, table[type(op)]
         return b.map(lambda value: function(s, a, value), [x], [dtype], result_dtype)
 

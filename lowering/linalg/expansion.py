@@ -10,7 +10,6 @@ from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, broadcast_map, shap
 from nnvm_mlir.lowering.linalg.positions import affine_read, clamped, gather, index, loop_index
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars
-
 from nnvm_mlir.mlir import arith, ir
 
 
@@ -41,7 +40,7 @@ _SOURCES: dict[str, Callable[[ir.Value, int, int], ir.Value]] = {
 @lowers(ops.Pad)
 def pad(b: LinalgBuilder, op: ops.Pad, x: ir.Value) -> ir.Value:
     """A tensor.pad, or one generic that reads from the position which the mode repeats."""
-    a, shape, result = op.values, shape_of(x), op.result_types[0]
+    a, shape, result = op.values, shape_of(x), op.static_results[0]
     widths = op.widths(a)
     if a.mode == "constant":
         if 0 in shape:
@@ -63,13 +62,13 @@ def pad(b: LinalgBuilder, op: ops.Pad, x: ir.Value) -> ir.Value:
 @lowers(ops.BroadcastTo)
 def broadcast_to(b: LinalgBuilder, op: ops.BroadcastTo, x: ir.Value) -> ir.Value:
     """One generic that does not move along the repeated dims."""
-    return _broadcast(b, x, op.result_types[0].shape)
+    return _broadcast(b, x, op.static_results[0].shape)
 
 
 @lowers(ops.ExpandLike)
 def expand_like(b: LinalgBuilder, op: ops.ExpandLike, x: ir.Value, _: ir.Value) -> ir.Value:
     """A broadcast of the operand with ones along the new axes."""
-    shape = op.result_types[0].shape
+    shape = op.static_results[0].shape
     return _broadcast(b, b.reshape(x, op.expanded(op.values, shape_of(x), shape)), shape)
 
 
@@ -79,7 +78,7 @@ def tile(b: LinalgBuilder, op: ops.Tile, x: ir.Value) -> ir.Value:
     aligned = op.aligned(op.values, shape_of(x))
     single = b.reshape(x, list(chain.from_iterable((1, size) for _, size in aligned)))
     repeated = _broadcast(b, single, tuple(chain.from_iterable(aligned)))
-    return b.reshape(repeated, op.result_types[0].shape)
+    return b.reshape(repeated, op.static_results[0].shape)
 
 
 def _broadcast(b: LinalgBuilder, x: ir.Value, shape: tuple[int, ...]) -> ir.Value:

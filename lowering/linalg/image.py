@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import image as ops
 from nnvm_mlir.dialects.nnvm.interpolation import Taps, sum_dtype
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-
 from nnvm_mlir.mlir import arith, ir, linalg, tensor
 
 
 @lowers(ops.Upsampling, ops.Resize, ops.Interpolate)
 def resample(b: LinalgBuilder, op: ops.Resample, data: ir.Value) -> ir.Value:
     """Repeats or gathers elements at once, or sums them along one axis after another."""
-    dtype = op.operand_types[0].dtype or ""
+    dtype = op.static_operands[0].dtype
     a, shape = op.values, shape_of(data)
     taps = op.taps(a, shape)
     repeats = {dim: t.repeats(shape[dim]) for dim, t in taps.items()}

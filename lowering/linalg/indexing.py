@@ -34,7 +34,7 @@ def take(b: LinalgBuilder, op: ops.Take, data: ir.Value, indices: ir.Value) -> i
     source = b.reshape(data, [prod(shape_of(data))]) if flat else data
     rank, sizes = len(shape_of(source)), shape_of(source)
     axis = 0 if flat else normalize_axis(op.axis, rank)
-    shape, dtype = op.result_types[0].shape, op.operand_types[1].dtype
+    shape, dtype = op.static_results[0].shape, op.static_operands[1].dtype
     count = len(shape_of(indices))
     valid = valid_positions(b, indices, dtype, [sizes[axis]])
 
@@ -52,7 +52,7 @@ def gather_elements(
     b: LinalgBuilder, op: ops.GatherElements, data: ir.Value, indices: ir.Value
 ) -> ir.Value:
     """One generic that replaces the position along the axis by the index."""
-    shape, sizes, dtype = shape_of(indices), shape_of(data), op.operand_types[1].dtype
+    shape, sizes, dtype = shape_of(indices), shape_of(data), op.static_operands[1].dtype
     axis = normalize_axis(op.axis, len(shape))
     valid = valid_positions(b, indices, dtype, [sizes[axis]])
 
@@ -67,9 +67,9 @@ def gather_elements(
 @lowers(ops.GatherNd)
 def gather_nd(b: LinalgBuilder, op: ops.GatherNd, data: ir.Value, indices: ir.Value) -> ir.Value:
     """One generic that reads every index of a point, each through a map of its own."""
-    batch, sizes, dtype = op.batch_dims, shape_of(data), op.operand_types[1].dtype
+    batch, sizes, dtype = op.batch_dims, shape_of(data), op.static_operands[1].dtype
     depth, *points = shape_of(indices)
-    shape = op.result_types[0].shape
+    shape = op.static_results[0].shape
     valid = valid_positions(b, indices, dtype, sizes[batch : batch + depth], along=0)
 
     def place(*values: ir.Value) -> list[ir.Value]:
@@ -87,7 +87,7 @@ def scatter_elements(
     b: LinalgBuilder, op: ops.ScatterElements, data: ir.Value, indices: ir.Value, updates: ir.Value
 ) -> ir.Value:
     """A loop over the updates, in order, that writes into a copy of the data."""
-    sizes, dtype = shape_of(data), op.operand_types[1].dtype
+    sizes, dtype = shape_of(data), op.static_operands[1].dtype
     axis = normalize_axis(op.axis, len(sizes))
     valid = valid_positions(b, indices, dtype, [sizes[axis]])
 
@@ -102,7 +102,7 @@ def scatter_nd(
     b: LinalgBuilder, op: ops.ScatterNd, data: ir.Value, indices: ir.Value, updates: ir.Value
 ) -> ir.Value:
     """A loop over the elements of the updates, in order, that writes into a copy of the data."""
-    sizes, dtype = shape_of(data), op.operand_types[1].dtype
+    sizes, dtype = shape_of(data), op.static_operands[1].dtype
     *points, depth = shape_of(indices)
     valid = valid_positions(b, indices, dtype, sizes[:depth], along=len(points))
 
@@ -122,7 +122,7 @@ def _scatter(
     place: Callable[[Sequence[ir.Value]], list[ir.Value]],
 ) -> ir.Value:
     """Each update meets the element of a copy of `data` at `place(its own position)`."""
-    dtype = op.operand_types[0].dtype
+    dtype = op.static_operands[0].dtype
     s = Scalars(dtype)
     combine = {"add": s.add, "mul": s.mul, "max": s.max, "min": s.min}.get(op.reduction)
 
@@ -141,7 +141,7 @@ def _scatter(
 @lowers(ops.OneHot)
 def one_hot(b: LinalgBuilder, op: ops.OneHot, indices: ir.Value) -> ir.Value:
     """One generic that compares the index with the position along the new axis."""
-    a, source, shape = op.values, op.operand_types[0].dtype, op.result_types[0].shape
+    a, source, shape = op.values, op.static_operands[0].dtype, op.static_results[0].shape
     axis = normalize_axis(a.axis, len(shape))
     s, values = Scalars("float64" if is_float(source) else "int64"), Scalars(a.dtype)
 

@@ -18,7 +18,6 @@ from nnvm_mlir.lowering.linalg.builder import (
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast, compute_dtype
-
 from nnvm_mlir.mlir import ir
 
 Subscripts = list[ir.AffineExpr]
@@ -64,7 +63,7 @@ def contract(
 @lowers(ops.Dense)
 def dense(b: LinalgBuilder, op: ops.Dense, data: ir.Value, weight: ir.Value, *bias: ir.Value):
     """data[..., k] * weight[n, k], accumulated on the bias."""
-    result = op.result_types[0]
+    result = op.static_results[0]
     dtype, shape = result.dtype, result.shape
     accumulator = compute_dtype(dtype)
     if bias:
@@ -79,7 +78,7 @@ def dense(b: LinalgBuilder, op: ops.Dense, data: ir.Value, weight: ir.Value, *bi
 @lowers(ops.Matmul)
 def matmul(b: LinalgBuilder, op: ops.Matmul, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """The last axis of lhs contracted with the first of rhs."""
-    a, result = op.values, op.result_types[0]
+    a, result = op.values, op.static_results[0]
     dtype, accumulator = result.dtype, compute_dtype(result.dtype)
     lhs, rhs = (b.reshape(x, (1, *shape_of(x))) if len(shape_of(x)) == 1 else x for x in (lhs, rhs))
     rows = len(shape_of(lhs)) - 1
@@ -96,7 +95,7 @@ def matmul(b: LinalgBuilder, op: ops.Matmul, lhs: ir.Value, rhs: ir.Value) -> ir
 @lowers(ops.BatchMatmul)
 def batch_matmul(b: LinalgBuilder, op: ops.BatchMatmul, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """Stacks of matrices, a stack of one being read again for each of the other."""
-    a, result = op.values, op.result_types[0]
+    a, result = op.values, op.static_results[0]
     dtype, accumulator = result.dtype, compute_dtype(result.dtype)
     left, right = _stacked_subscripts(shape_of(lhs), shape_of(rhs), len(result.shape))
     if a.transpose_a:
@@ -112,8 +111,8 @@ def batch_matmul(b: LinalgBuilder, op: ops.BatchMatmul, lhs: ir.Value, rhs: ir.V
 def matmul_integer(b: LinalgBuilder, op: ops.MatmulInteger, *operands: ir.Value) -> ir.Value:
     """Stacks of matrices whose elements have their zero points subtracted as they are read."""
     lhs, rhs, *zero_points = operands
-    result = op.result_types[0]
-    dtypes = [t.dtype for t in op.operand_types]
+    result = op.static_results[0]
+    dtypes = [t.dtype for t in op.static_operands]
     shapes = [shape_of(lhs), shape_of(rhs)]
     subscripts = _stacked_subscripts(shapes[0], shapes[1], len(result.shape))
     s = Scalars("int32")

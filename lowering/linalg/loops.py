@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nnvm_mlir.lowering.linalg.positions import index
-
 from nnvm_mlir.mlir import ir, scf
 
 LoopBody = Callable[..., Sequence[ir.Value]]

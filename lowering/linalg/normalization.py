@@ -19,7 +19,6 @@ from nnvm_mlir.lowering.linalg.builder import (
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
-
 from nnvm_mlir.mlir import ir
 
 Function = Callable[..., ir.Value]
@@ -104,7 +103,7 @@ class Rows:
 @lowers(ops.Softmax)
 def softmax(b: LinalgBuilder, op: ops.Softmax, x: ir.Value) -> ir.Value:
     """Maximum, exponentials, their sum, and the quotients."""
-    rows, dtype = _along_axis(b, op, x), op.operand_types[0].dtype
+    rows, dtype = _along_axis(b, op, x), op.static_operands[0].dtype
     s = rows.s
     greatest = rows.fold(s.max, s.lowest(), lambda value: value)
     raised = rows.map(
@@ -120,7 +119,7 @@ def softmax(b: LinalgBuilder, op: ops.Softmax, x: ir.Value) -> ir.Value:
 @lowers(ops.LogSoftmax)
 def log_softmax(b: LinalgBuilder, op: ops.LogSoftmax, x: ir.Value) -> ir.Value:
     """Maximum, the logarithm of the sum of exponentials, and the differences."""
-    rows, dtype = _along_axis(b, op, x), op.operand_types[0].dtype
+    rows, dtype = _along_axis(b, op, x), op.static_operands[0].dtype
     s = rows.s
     greatest = rows.fold(s.max, s.lowest(), lambda value: value)
     total = rows.sum(lambda value, top: s.call("exp", s.sub(value, top)), greatest)
@@ -138,7 +137,7 @@ def layer_norm(
     b: LinalgBuilder, op: ops.LayerNorm, x: ir.Value, gamma: ir.Value, beta: ir.Value | None = None
 ) -> ir.Value:
     """Standardised rows, scaled and shifted by parameters that broadcast."""
-    shape, dtype = shape_of(x), op.operand_types[0].dtype
+    shape, dtype = shape_of(x), op.static_operands[0].dtype
     axes = range(normalize_axis(op.axis, len(shape)), len(shape))
     rows = Rows(b, x, dtype, axes)
     parameters = [
@@ -152,7 +151,7 @@ def instance_norm(
     b: LinalgBuilder, op: ops.InstanceNorm, x: ir.Value, gamma: ir.Value, beta: ir.Value
 ) -> ir.Value:
     """Standardised channels of each image, scaled and shifted per channel."""
-    dtype = op.operand_types[0].dtype
+    dtype = op.static_operands[0].dtype
     rows = Rows(b, x, dtype, range(2, len(shape_of(x))))
     return _standardized(rows, op.epsilon, [(p, rows.along(1), dtype) for p in (gamma, beta)])
 
@@ -162,7 +161,7 @@ def batch_norm(
     b: LinalgBuilder, op: ops.BatchNorm, x: ir.Value, *parameters: ir.Value
 ) -> list[ir.Value]:
     """A factor per channel, then one map; the moving statistics are passed on."""
-    a, dtype = op.values, op.operand_types[0].dtype
+    a, dtype = op.values, op.static_operands[0].dtype
     gamma, beta, mean, var = parameters
     rows = Rows(b, x, dtype, ())
     s, channel = rows.s, rows.along(normalize_axis(a.axis, len(rows.shape)))
@@ -183,14 +182,14 @@ def batch_norm(
 @lowers(ops.Dropout)
 def dropout(b: LinalgBuilder, op: ops.Dropout, x: ir.Value) -> list[ir.Value]:
     """The operand, and ones."""
-    dtype = op.operand_types[0].dtype
+    dtype = op.static_operands[0].dtype
     return [x, b.fill(shape_of(x), dtype, Scalars(dtype).const(1))]
 
 
 @lowers(ops.Lrn)
 def lrn(b: LinalgBuilder, op: ops.Lrn, x: ir.Value) -> ir.Value:
     """A sum of squares over a sliding window of padded data, then one map."""
-    a, dtype = op.values, op.operand_types[0].dtype
+    a, dtype = op.values, op.static_operands[0].dtype
     rows = Rows(b, x, dtype, ())
     s, rank = rows.s, len(rows.shape)
     axis = normalize_axis(a.axis, rank)
@@ -225,7 +224,7 @@ def lrn(b: LinalgBuilder, op: ops.Lrn, x: ir.Value) -> ir.Value:
 @lowers(ops.L2Normalize)
 def l2_normalize(b: LinalgBuilder, op: ops.L2Normalize, x: ir.Value) -> ir.Value:
     """The sum of squares, one over its root, and the products."""
-    dtype, eps = op.operand_types[0].dtype, op.eps
+    dtype, eps = op.static_operands[0].dtype, op.eps
     rows = Rows(b, x, dtype, op.axes(op.values, len(shape_of(x))))
     s = rows.s
     total = rows.sum(lambda value: s.mul(value, value))
@@ -235,7 +234,7 @@ def l2_normalize(b: LinalgBuilder, op: ops.L2Normalize, x: ir.Value) -> ir.Value
 
 def _along_axis(b: LinalgBuilder, op: ops.AlongAxis, x: ir.Value, dtype: str | None = None) -> Rows:
     axis = normalize_axis(op.axis, len(shape_of(x)))
-    return Rows(b, x, dtype or op.operand_types[0].dtype, (axis,))
+    return Rows(b, x, dtype or op.static_operands[0].dtype, (axis,))
 
 
 def _standardized(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import pooling as ops
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.types import is_float, known, numpy_dtype
@@ -18,18 +19,17 @@ from nnvm_mlir.lowering.linalg.builder import (
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-
 from nnvm_mlir.mlir import arith, ir, linalg
 
 
 @lowers(ops.MaxPool1D, ops.MaxPool2D, ops.MaxPool3D)
 def max_pool(b: LinalgBuilder, op: ops.MaxPool, data: ir.Value) -> ir.Value:
     """Pads with the smallest value, and folds the maximum over each window."""
-    dtype = op.operand_types[0].dtype or ""
+    dtype = op.static_operands[0].dtype
     s = Scalars(dtype)
     shape = shape_of(data)
     padded = _pad(b, op, data, dtype, s.lowest())
-    init = b.fill(known(op.result_types[0].shape), dtype, s.lowest())
+    init = b.fill(op.static_results[0].shape, dtype, s.lowest())
 
     def body(value: ir.Value, _: ir.Value, best: ir.Value) -> list[ir.Value]:
         largest = s.max(from_storage(best, dtype), from_storage(value, dtype))
@@ -41,14 +41,14 @@ def max_pool(b: LinalgBuilder, op: ops.MaxPool, data: ir.Value) -> ir.Value:
 @lowers(ops.MaxPool1DIndices, ops.MaxPool2DIndices, ops.MaxPool3DIndices)
 def max_pool_indices(b: LinalgBuilder, op: ops.MaxPoolIndices, data: ir.Value) -> list[ir.Value]:
     """Folds (maximum, its index) over each window; the index of nothing so far is -1."""
-    dtype = op.operand_types[0].dtype or ""
+    dtype = op.static_operands[0].dtype
     s, i64 = Scalars(dtype), Scalars("int64")
     a, shape = op.values, shape_of(data)
     low, _ = op.reach(a, shape)
     window = {dim: i for i, dim in enumerate(op.dims(a))}
     strides = _index_strides(op, shape)
     padded = _pad(b, op, data, dtype, s.lowest())
-    out_shape = known(op.result_types[0].shape)
+    out_shape = op.static_results[0].shape
     inits = [b.fill(out_shape, dtype, s.lowest()), b.fill(out_shape, "int64", i64.const(-1))]
 
     def body(value: ir.Value, _: ir.Value, best: ir.Value, index: ir.Value) -> list[ir.Value]:
@@ -81,11 +81,11 @@ def max_pool_indices(b: LinalgBuilder, op: ops.MaxPoolIndices, data: ir.Value) -
 @lowers(ops.AvgPool1D, ops.AvgPool2D, ops.AvgPool3D)
 def avg_pool(b: LinalgBuilder, op: ops.AvgPool, data: ir.Value) -> ir.Value:
     """Folds the sum over each window, and divides it by the number of counted positions."""
-    dtype = op.operand_types[0].dtype or ""
+    dtype = op.static_operands[0].dtype
     a, shape, wide = op.values, shape_of(data), op.accumulator(dtype)
     s = Scalars(wide)
     padded = _pad(b, op, data, dtype, Scalars(dtype).const(0))
-    out_shape = known(op.result_types[0].shape)
+    out_shape = op.static_results[0].shape
 
     def body(value: ir.Value, _: ir.Value, total: ir.Value) -> list[ir.Value]:
         return [s.add(total, cast(from_storage(value, dtype), dtype, wide))]
@@ -114,7 +114,7 @@ def avg_pool(b: LinalgBuilder, op: ops.AvgPool, data: ir.Value) -> ir.Value:
 @lowers(ops.GlobalMaxPool1D, ops.GlobalMaxPool2D, ops.GlobalMaxPool3D)
 def global_max_pool(b: LinalgBuilder, op: ops.GlobalMaxPool, data: ir.Value) -> ir.Value:
     """Reduces the spatial dims by the maximum."""
-    dtype = op.operand_types[0].dtype or ""
+    dtype = op.static_operands[0].dtype
     s = Scalars(dtype)
     return b.reduce(s.max, s.lowest(), data, dtype, op.dims(op.values), keepdims=True)
 
@@ -122,7 +122,7 @@ def global_max_pool(b: LinalgBuilder, op: ops.GlobalMaxPool, data: ir.Value) -> 
 @lowers(ops.GlobalAvgPool1D, ops.GlobalAvgPool2D, ops.GlobalAvgPool3D)
 def global_avg_pool(b: LinalgBuilder, op: ops.GlobalAvgPool, data: ir.Value) -> ir.Value:
     """Sums over the spatial dims, and divides by their size."""
-    dtype = op.operand_types[0].dtype or ""
+    dtype = op.static_operands[0].dtype
     wide, dims = ops.AvgPool.accumulator(dtype), op.dims(op.values)
     s = Scalars(wide)
     count = np.array(prod(shape_of(data)[dim] for dim in dims))

@@ -6,7 +6,6 @@ from nnvm_mlir.dialects.nnvm import quantization as ops
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-
 from nnvm_mlir.mlir import ir
 
 
@@ -15,7 +14,7 @@ def quantization(
     b: LinalgBuilder, op: ops.Quantization, x: ir.Value, scale: ir.Value, zero_point: ir.Value
 ) -> ir.Value:
     """Maps the conversion; scale and zero point are brought to where their axis is."""
-    data, scale_type, zero_type = (t.dtype for t in op.operand_types)
+    data, scale_type, zero_type = (t.dtype for t in op.static_operands)
     parameter_shape = op.parameter_shape(op.values, shape_of(x), shape_of(scale))
     scale, zero_point = (b.reshape(p, parameter_shape) for p in (scale, zero_point))
 
@@ -32,4 +31,4 @@ def quantization(
 
     function = quantize if isinstance(op, ops.QuantizeLinear) else dequantize
     dtypes = [data, scale_type, zero_type]
-    return b.map(function, [x, scale, zero_point], dtypes, op.result_types[0].dtype)
+    return b.map(function, [x, scale, zero_point], dtypes, op.static_results[0].dtype)

@@ -23,7 +23,6 @@ from nnvm_mlir.lowering.linalg.recurrent_cells import (
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import compute_dtype
-
 from nnvm_mlir.mlir import arith, ir, tensor
 
 _CELLS: dict[type[ops.Recurrent], type[Cell]] = {
@@ -37,7 +36,7 @@ _CELLS: dict[type[ops.Recurrent], type[Cell]] = {
 def recurrent(b: LinalgBuilder, op: ops.Recurrent, *operands: ir.Value) -> list[ir.Value]:
     """One direction after the other, each writing its part of the results."""
     a = op.values
-    results = [b.empty(t.shape, t.dtype) for t in op.result_types]
+    results = [b.empty(t.shape, t.dtype) for t in op.static_results]
     for d in range(op.directions(a)):
         results = _Layer(b, op, d, operands).run(*results)
     return results
@@ -50,7 +49,7 @@ class _Layer:
         self, b: LinalgBuilder, op: ops.Recurrent, d: int, operands: Sequence[ir.Value]
     ) -> None:
         self.b, self.a, self.d = b, op.values, d
-        self.dtype = op.result_types[0].dtype
+        self.dtype = op.static_results[0].dtype
         self.wide = compute_dtype(self.dtype)
         self.backwards = op.is_reverse(self.a, d)
         count = len(op.operand_fields) - 1

@@ -14,7 +14,6 @@ from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, filled, from_storag
 from nnvm_mlir.lowering.linalg.elementwise import FUNCTIONS
 from nnvm_mlir.lowering.linalg.linear import contract
 from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
-
 from nnvm_mlir.mlir import ir
 
 Gates = dict[str, ir.Value]

@@ -13,7 +13,6 @@ from nnvm_mlir.lowering.linalg.builder import (
 )
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
-
 from nnvm_mlir.mlir import arith, ir, linalg
 
 _FOLDS = {
@@ -27,7 +26,7 @@ _FOLDS = {
 @lowers(*_FOLDS)
 def fold(b: LinalgBuilder, op: ops.Fold, x: ir.Value) -> ir.Value:
     """Folds the operator's function over the axes, from its identity."""
-    a, dtype = op.values, op.operand_types[0].dtype
+    a, dtype = op.values, op.static_operands[0].dtype
     s = Scalars(dtype)
     combine, identity = _FOLDS[type(op)]
     axes = op.axes(a, len(shape_of(x)))
@@ -37,7 +36,7 @@ def fold(b: LinalgBuilder, op: ops.Fold, x: ir.Value) -> ir.Value:
 @lowers(ops.Mean)
 def mean(b: LinalgBuilder, op: ops.Mean, x: ir.Value) -> ir.Value:
     """A sum, divided by the number of elements at the end."""
-    a, dtype, shape = op.values, op.operand_types[0].dtype, shape_of(x)
+    a, dtype, shape = op.values, op.static_operands[0].dtype, shape_of(x)
     axes = op.axes(a, len(shape))
     accumulator = op.accumulator(dtype)
     s = Scalars(accumulator)
@@ -57,7 +56,7 @@ def mean(b: LinalgBuilder, op: ops.Mean, x: ir.Value) -> ir.Value:
 @lowers(ops.Argmax, ops.Argmin)
 def arg_reduction(b: LinalgBuilder, op: ops.ArgReduction, x: ir.Value) -> ir.Value:
     """One generic that folds pairs: the best element so far, and its position."""
-    a, dtype, shape = op.values, op.operand_types[0].dtype, shape_of(x)
+    a, dtype, shape = op.values, op.static_operands[0].dtype, shape_of(x)
     s, rank = Scalars(dtype), len(shape)
     axes = op.axes(a, rank)
     is_max = isinstance(op, ops.Argmax)
@@ -94,7 +93,7 @@ def arg_reduction(b: LinalgBuilder, op: ops.ArgReduction, x: ir.Value) -> ir.Val
     index = b.generic(
         [x], [ir.AffineMap.get_identity(rank)], inits, [out_map, out_map], iterators, body
     )[1]
-    return b.reshape(index, op.result_types[0].shape)
+    return b.reshape(index, op.static_results[0].shape)
 
 
 @lowers(ops.Cumsum)
@@ -103,7 +102,7 @@ def cumsum(b: LinalgBuilder, op: ops.Cumsum, x: ir.Value) -> ir.Value:
 
     It is a reduction loop, since its order matters.
     """
-    a, dtype, shape = op.values, op.operand_types[0].dtype, shape_of(x)
+    a, dtype, shape = op.values, op.static_operands[0].dtype, shape_of(x)
     rank, axis = len(shape), a.axis % len(shape)
     accumulator = compute_dtype(dtype)
     s = Scalars(accumulator)

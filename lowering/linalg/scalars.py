@@ -10,10 +10,10 @@ division by zero gives 0 and the smallest integer divided by -1 wraps, as docume
 from __future__ import annotations
 
 import numpy as np
+
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.numeric import compute_dtype
 from nnvm_mlir.dialects.nnvm.types import is_float, is_unsigned, itemsize
-
 from nnvm_mlir.mlir import arith, ir, math, scf
 
 _FLOAT_COMPARISONS = {"eq": "OEQ", "ne": "UNE", "lt": "OLT", "le": "OLE", "gt": "OGT", "ge": "OGE"}

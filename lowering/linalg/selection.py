@@ -12,7 +12,6 @@ from nnvm_mlir.lowering.linalg.loops import for_loop
 from nnvm_mlir.lowering.linalg.positions import index
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars
-
 from nnvm_mlir.mlir import arith, ir, tensor
 
 Precedes = Callable[[ir.Value, ir.Value], ir.Value]
@@ -22,12 +21,12 @@ Precedes = Callable[[ir.Value, ir.Value], ir.Value]
 @lowers(ops.TopK)
 def top_k(b: LinalgBuilder, op: ops.TopK, data: ir.Value) -> list[ir.Value]:
     """Sorts the positions of each row along the axis, and keeps the first k with their elements."""
-    a, dtype, shape = op.values, op.operand_types[0].dtype, shape_of(data)
+    a, dtype, shape = op.values, op.static_operands[0].dtype, shape_of(data)
     rank, axis = len(shape), normalize_axis(a.axis, len(shape))
     to_last = [*(i for i in range(rank) if i != axis), axis]
     outer, size = [shape[i] for i in to_last[:-1]], shape[axis]
     if prod(outer) * a.k == 0:
-        return [b.empty(t.shape, t.dtype) for t in op.result_types]
+        return [b.empty(t.shape, t.dtype) for t in op.static_results]
     rows = b.reshape(b.transpose(data, to_last), [prod(outer), size])
 
     def row_body(row: ir.Value, *carried: ir.Value) -> list[ir.Value]:

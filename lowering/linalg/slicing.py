@@ -9,7 +9,6 @@ from nnvm_mlir.dialects.nnvm.operator import normalize_axis
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
 from nnvm_mlir.lowering.linalg.positions import affine_read, clamped, gather, index, loop_index
 from nnvm_mlir.lowering.linalg.registry import lowers
-
 from nnvm_mlir.mlir import arith, ir
 
 
@@ -35,7 +34,7 @@ def split(b: LinalgBuilder, op: ops.Split, x: ir.Value) -> list[ir.Value]:
 @lowers(ops.SliceLike)
 def slice_like(b: LinalgBuilder, op: ops.SliceLike, x: ir.Value, _: ir.Value) -> ir.Value:
     """A slice from the origin."""
-    return _part(b, x, [0] * len(shape_of(x)), list(op.result_types[0].shape))
+    return _part(b, x, [0] * len(shape_of(x)), list(op.static_results[0].shape))
 
 
 @lowers(ops.StridedSlice)
@@ -66,7 +65,7 @@ def trilu(b: LinalgBuilder, op: ops.Trilu, x: ir.Value) -> ir.Value:
     rank = len(shape)
     identity = ir.AffineMap.get_identity(rank)
     keeps = arith.CmpIPredicate.sge if a.upper else arith.CmpIPredicate.sle
-    dtype = op.operand_types[0].dtype
+    dtype = op.static_operands[0].dtype
 
     def body(value: ir.Value, _: ir.Value) -> list[ir.Value]:
         diagonal = arith.addi(loop_index(rank - 2), index(a.k))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nnvm_mlir.dialects.nnvm.types import TensorType, is_known, show, unify_shapes
-from nnvm_mlir.errors import CompileError
-from nnvm_mlir.frontend.source import NeedsShapes
+from nnvm_mlir.errors import CompileError, NeedsShapes
 from nnvm_mlir.graph import Graph, Variable
 from nnvm_mlir.passes.infer_shape import InferShape
 from nnvm_mlir.passes.infer_type import InferType

@@ -7,29 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nnvm_mlir.errors import CompileError
 from nnvm_mlir.graph import Graph
 from nnvm_mlir.runtime.program import TensorSpec
-
-
-class NeedsInputs(CompileError):
-    """The model can be compiled only when more is known of some inputs.
-
-    Attributes:
-        names: of these inputs.
-    """
-
-    def __init__(self, message: str, names: Sequence[str]) -> None:
-        super().__init__(message)
-        self.names = tuple(names)
-
-
-class NeedsShapes(NeedsInputs):
-    """Some inputs have dimensions that the model leaves open: `import_model(..., shapes={name: shape})` gives them."""
-
-
-class NeedsValue(NeedsInputs):
-    """A shape (or the like) depends on the values of inputs: `import_model(..., values={name: array})` specialises on them."""
 
 
 class Source(Protocol):

@@ -17,6 +17,7 @@ from nnvm_mlir.dialects.nnvm.broadcast import BroadcastAdd
 from nnvm_mlir.dialects.nnvm.convolution import Convolution, ConvolutionTranspose
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.linear import BatchMatmul, Dense, Matmul
+from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.dialects.nnvm.reduction import Reduction
 from nnvm_mlir.dialects.nnvm.transform import Reshape, Transpose
 from nnvm_mlir.dialects.nnvm.types import TensorType, known
@@ -74,14 +75,17 @@ def put_channels_last(op: Spatial, rewriter: PatternRewriter) -> bool | None:
     given = dict(vars(a), layout=target)
     operands = list(op.operation.operands)
     to_last = layout.permutation(Layout.parse(target))
+    order: tuple[int, ...] | None = ()
+    if is_convolution:
+        given["kernel_layout"] = kernel_channels_last(type(op), op.axes)
+        given["out_layout"] = None
+        order = Layout.parse(a.kernel_layout).permutation(Layout.parse(given["kernel_layout"]))
+    if to_last is None or order is None:
+        return NO_MATCH
     with rewriter.ip, op.location:
         operands[0] = Transpose.build(operands[0], axes=to_last).output
         if is_convolution:
-            old = Layout.parse(a.kernel_layout)
-            given["kernel_layout"] = kernel_channels_last(type(op), op.axes)
-            order = old.permutation(Layout.parse(given["kernel_layout"]))
             operands[1] = Transpose.build(operands[1], axes=order).output
-            given["out_layout"] = None
         changed = type(op).build(*operands, **_present(given))
         restored = Transpose.build(changed.output, axes=inverse(to_last))
     rewriter.replace_op(op, [restored.output])
@@ -167,9 +171,12 @@ def sink_below_reduction(op: Reduction, rewriter: PatternRewriter) -> bool | Non
     if source is None or a.keepdims:
         return NO_MATCH
     axes = _axes(source)
+    moved = op.permuted(Attributes(**{**vars(a), "keepdims": True}), len(axes), inverse(axes))
+    if moved is None:
+        return NO_MATCH
     reduced = op.axes(a, len(axes))
     kept = [axes[axis] for axis in range(len(axes)) if axis not in reduced]
-    given = dict(vars(a), axis=tuple(axes[axis] for axis in reduced), exclude=False)
+    given = {**vars(a), **moved}
     with rewriter.ip, op.location:
         changed = type(op).build(source.data, **_present(given))
         order = tuple(sorted(kept).index(axis) for axis in kept)

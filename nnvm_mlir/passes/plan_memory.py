@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm.types import TensorType
+from nnvm_mlir.errors import CompileError
 from nnvm_mlir.graph import PARAMETER, entry_function, variables
 from nnvm_mlir.mlir import func, ir
 from nnvm_mlir.passes.fuse import storage_root
@@ -30,6 +31,9 @@ OFFSET = "nnvm.offset"
 ARENA_BYTES = "nnvm.arena_bytes"
 WEIGHT_BYTES = "nnvm.weight_bytes"
 OUTPUT_BUFFER = -1
+
+MEMORY_LIMIT = 32 * 1024**3
+"""Default budget in bytes of all that one call needs: arena, weights and outputs."""
 
 
 @dataclass
@@ -45,12 +49,22 @@ class Lifetime:
 @register_pass
 @dataclass(frozen=True)
 class PlanMemory(Pass):
-    """Assign an offset in one arena to every value."""
+    """Assign an offset in one arena to every value.
+
+    Attributes:
+        limit: bytes that arena, weights and outputs may take together.
+    """
 
     name: ClassVar[str] = "nnvm-plan-memory"
 
+    limit: int = MEMORY_LIMIT
+
     def run(self, module: ir.Module) -> None:
-        """Annotates the fused entry function in place."""
+        """Annotates the fused entry function in place.
+
+        Raises:
+            CompileError: the plan needs more memory than the limit.
+        """
         entry = entry_function(module)
         lifetimes, outputs = find_lifetimes(entry)
         offsets, arena_bytes = place(lifetimes)
@@ -61,8 +75,25 @@ class PlanMemory(Pass):
                 planned = [where[result] for result in op.operation.results]
                 op.operation.attributes[OFFSETS] = ir.DenseI64ArrayAttr.get(planned, module.context)
         i64 = ir.IntegerType.get_signless(64, module.context)
+        weight_bytes = _place_weights(entry)
+        require_memory(entry, arena_bytes, weight_bytes, self.limit)
         entry.attributes[ARENA_BYTES] = ir.IntegerAttr.get(i64, arena_bytes)
-        entry.attributes[WEIGHT_BYTES] = ir.IntegerAttr.get(i64, _place_weights(entry))
+        entry.attributes[WEIGHT_BYTES] = ir.IntegerAttr.get(i64, weight_bytes)
+
+
+def require_memory(
+    entry: func.FuncOp, arena_bytes: int, weight_bytes: int, limit: int = MEMORY_LIMIT
+) -> None:
+    """Refuses a program that needs too much memory, before anything is allocated. Raises CompileError."""
+    operations = entry.regions[0].blocks[0].operations
+    results = operations[len(operations) - 1].operands
+    output_bytes = sum(TensorType.of(value).nbytes for value in results)
+    needed = arena_bytes + weight_bytes + output_bytes
+    if needed > limit:
+        raise CompileError(
+            f"the program needs {needed} bytes of memory (intermediate values {arena_bytes},"
+            f" parameters {weight_bytes}, outputs {output_bytes}), the limit is {limit}"
+        )
 
 
 def find_lifetimes(entry: func.FuncOp) -> tuple[list[Lifetime], list[ir.Value]]:

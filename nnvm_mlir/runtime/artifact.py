@@ -29,6 +29,7 @@ from nnvm_mlir.target import cpu_flags
 FORMAT = 1
 _SIGNATURE = "program.json"
 _WEIGHTS = "weights.bin"
+_SEAL = "signature_sha256"
 
 # What LLVM may use of a processor's features; a program needs those of the machine it was compiled for.
 _FEATURES = frozenset(
@@ -84,7 +85,7 @@ def save(program: Program, folder: str | os.PathLike[str], features: frozenset[s
         for name, data in files.items():
             (scratch / name).write_bytes(data)
         weights.tofile(scratch / _WEIGHTS)
-        (scratch / _SIGNATURE).write_text(json.dumps(signature, indent=1) + "\n")
+        (scratch / _SIGNATURE).write_text(_sealed(signature))
         scratch.chmod(0o755)
         if target.is_dir():
             shutil.rmtree(target)
@@ -98,26 +99,42 @@ def load(folder: str | os.PathLike[str]) -> LoadedModel:
     """Loads a model that `save` wrote. Needs neither MLIR nor LLVM.
 
     Raises:
+        LoadError: as `load_program`.
+    """
+    return LoadedModel(load_program(folder))
+
+
+def load_program(folder: str | os.PathLike[str]) -> Program:
+    """Loads a program that `save` wrote.
+
+    Raises:
         LoadError: it is not such a folder, is damaged, comes from somebody else, or is for another machine or version.
     """
     path = Path(folder)
     _check_owner(path)
     signature = _read_signature(path)
+    try:
+        return _load_program(path, signature)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise LoadError(f"{path / _SIGNATURE} is damaged: {error!r}") from error
+
+
+def _load_program(path: Path, signature: Mapping[str, Any]) -> LoadedModel:
     features = set(signature["features"]) - cpu_flags()
     if features:
         raise LoadError(f"{path}: compiled for a processor with {', '.join(sorted(features))}")
     if signature["machine"] != platform.machine():
         raise LoadError(f"{path}: compiled for {signature['machine']}, not {platform.machine()}")
-    contents = {name: _read(path, name, digest) for name, digest in signature["sha256"].items()}
-    weights = aligned_bytes(len(contents[_WEIGHTS]))
-    weights[:] = np.frombuffer(contents.pop(_WEIGHTS), np.uint8)
+    hashes = dict(signature["sha256"])
+    weights = _read(path, _WEIGHTS, hashes.pop(_WEIGHTS))
+    objects = [_read(path, name, digest).tobytes() for name, digest in hashes.items()]
     libraries = [openmp_library()] if signature["openmp"] else []
-    code = MachineCode(list(contents.values()), libraries)
+    code = MachineCode(objects, libraries)
     memory = Memory(
         signature["arena_bytes"], weights, signature["status_offset"], tuple(signature["checks"])
     )
-    specs = ([_spec(entry) for entry in signature[key]] for key in ("inputs", "outputs"))
-    return LoadedModel(Program(code, *specs, memory))
+    inputs, outputs = ([read_spec(e) for e in signature[key]] for key in ("inputs", "outputs"))
+    return Program(code, inputs, outputs, memory)
 
 
 def openmp_library() -> str:
@@ -154,20 +171,34 @@ def _check_owner(path: Path) -> None:
 
 def _read_signature(path: Path) -> dict[str, Any]:
     try:
-        signature = json.loads((path / _SIGNATURE).read_text())
+        text = (path / _SIGNATURE).read_text()
+        signature = json.loads(text)
     except (OSError, ValueError) as error:
         raise LoadError(f"{path}: not a compiled model: {error}") from error
     if not isinstance(signature, dict) or signature.get("format") != FORMAT:
         found = signature.get("format") if isinstance(signature, dict) else None
         raise LoadError(f"{path}: format {found}, expected {FORMAT}: compile the model again")
+    signature.pop(_SEAL, None)
+    if text != _sealed(signature):
+        raise LoadError(f"{path / _SIGNATURE} is damaged: its hash differs")
     return signature
 
 
-def _read(path: Path, name: str, digest: str) -> bytes:
+def _sealed(signature: dict[str, Any]) -> str:
+    """The text of a signature, with a hash of itself."""
+    digest = hashlib.sha256(json.dumps(signature).encode()).hexdigest()
+    return json.dumps({**signature, _SEAL: digest}, indent=1) + "\n"
+
+
+def _read(path: Path, name: str, digest: str) -> np.ndarray:
+    """The bytes of a file of the folder, on a cache line, if they have the right hash."""
     if Path(name).name != name:
         raise LoadError(f"{path}: {name!r} is not a file name")
     try:
-        data = (path / name).read_bytes()
+        with (path / name).open("rb") as file:
+            data = aligned_bytes(os.fstat(file.fileno()).st_size)
+            if file.readinto(data) != len(data):
+                raise LoadError(f"{path / name} changed while it was read")
     except OSError as error:
         raise LoadError(f"{path / name}: {error.strerror}") from error
     if hashlib.sha256(data).hexdigest() != digest:
@@ -175,5 +206,7 @@ def _read(path: Path, name: str, digest: str) -> bytes:
     return data
 
 
-def _spec(entry: Mapping[str, Any]) -> TensorSpec:
-    return TensorSpec(entry["name"], tuple(entry["shape"]), entry["dtype"])
+def read_spec(entry: Mapping[str, Any]) -> TensorSpec:
+    """A TensorSpec from what `asdict` made of it."""
+    shape = entry["shape"]
+    return TensorSpec(entry["name"], None if shape is None else tuple(shape), entry["dtype"])

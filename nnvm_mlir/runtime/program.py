@@ -150,7 +150,12 @@ class _Frame:
     """The memory of one call at a time: an arena and the argument slots."""
 
     def __init__(self, memory: Memory, arguments: int) -> None:
-        self.arena = aligned_bytes(memory.arena_bytes)
+        try:
+            self.arena = aligned_bytes(memory.arena_bytes)
+        except MemoryError:
+            raise MemoryError(
+                f"a call needs {memory.arena_bytes} bytes for intermediate values"
+            ) from None
         words = self.arena[memory.status_offset :][: 8 * len(memory.checks)]
         self.status = words.view(np.int64)
         count = arguments + 2

@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from support import check_operator, evaluate
+
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
-from support import check_operator, evaluate
 
 X = np.concatenate([np.linspace(-9, 9, 37), [-0.0, 1e-6, -1e-6, 95.0, -95.0, 3e4, -3e4, np.nan]])
 

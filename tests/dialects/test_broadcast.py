@@ -8,9 +8,10 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
+from support import check_operator, evaluate
+
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from support import check_operator, evaluate
 
 VALUES = np.array([0.0, -0.0, 1.0, -1.0, 2.5, -7.25, 1e10, np.inf, -np.inf, np.nan], np.float32)
 PAIRS = np.meshgrid(VALUES, VALUES)

@@ -2,12 +2,12 @@
 
 import inspect
 
-import nnvm_mlir.lowering.linalg  # noqa: F401  registers the rules
 import pytest
+
+import nnvm_mlir.lowering.linalg  # noqa: F401  registers the rules
+from nnvm_mlir.context import make_context
 from nnvm_mlir.dialects.nnvm import OPERATORS, Operator
 from nnvm_mlir.lowering.linalg.registry import has_rule
-
-from nnvm_mlir.context import make_context
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from oracle import run_onnx
+from support import check_operator, evaluate
+
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.types import TensorType, numpy_dtype
 from nnvm_mlir.dialects.nnvm.window import relayout
-from oracle import run_onnx
-from support import check_operator, evaluate
 
 RNG = np.random.default_rng(0)
 

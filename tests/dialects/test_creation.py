@@ -5,9 +5,10 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
+from support import check_operator
+
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import DTYPES, TensorType, numpy_dtype
-from support import check_operator
 
 VALUES = [
     np.array([[1.5, -2.0, np.inf]], np.float32),

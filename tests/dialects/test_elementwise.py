@@ -8,9 +8,10 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
+from support import check_operator, evaluate
+
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType, numpy_dtype
-from support import check_operator, evaluate
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]
 EVERYWHERE = np.concatenate([SPECIAL, np.linspace(-12, 12, 41), [100, -100, 1e4, -1e4]])

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from oracle import run_onnx
+from support import check_operator, evaluate
+
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.interpolation import COORDINATE_MODES, NEAREST_MODES
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from oracle import run_onnx
-from support import check_operator, evaluate
 
 RNG = np.random.default_rng(0)
 INTERPOLATE = OPERATORS["interpolate"]

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from nnvm_mlir.dialects.nnvm import indexing as ops
-from nnvm_mlir.dialects.nnvm.types import DTYPES, TensorType, numpy_dtype
 from oracle import run_onnx
 from support import check_operator, evaluate, run_operator
+
+from nnvm_mlir.dialects.nnvm import indexing as ops
+from nnvm_mlir.dialects.nnvm.types import DTYPES, TensorType, numpy_dtype
 
 
 def counted(*shape: int, dtype: str = "float32") -> np.ndarray:

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+
 from nnvm_mlir.dialects.nnvm.layout import Layout, is_layout_of
 
 

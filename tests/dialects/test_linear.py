@@ -3,9 +3,10 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from support import check_operator, evaluate
+
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from support import check_operator, evaluate
 
 RNG = np.random.default_rng(11)
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from nnvm_mlir.dialects.nnvm import normalization as ops
-from nnvm_mlir.dialects.nnvm.types import TensorType, numpy_dtype
 from oracle import run_onnx
 from support import check_operator
+
+from nnvm_mlir.dialects.nnvm import normalization as ops
+from nnvm_mlir.dialects.nnvm.types import TensorType, numpy_dtype
 
 RNG = np.random.default_rng(0)
 HALF = {"rtol": 1e-2, "atol": 1e-3}

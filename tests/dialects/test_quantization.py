@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from support import check_operator, evaluate
+
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from support import check_operator, evaluate
 
 QUANTIZE, DEQUANTIZE = OPERATORS["quantize_linear"], OPERATORS["dequantize_linear"]
 

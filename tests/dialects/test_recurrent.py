@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from nnvm_mlir.dialects.nnvm import recurrent as ops
-from nnvm_mlir.dialects.nnvm.types import numpy_dtype
 from oracle import run_onnx
 from support import check_operator, evaluate
+
+from nnvm_mlir.dialects.nnvm import recurrent as ops
+from nnvm_mlir.dialects.nnvm.types import numpy_dtype
 
 STEPS, BATCH, INPUTS, HIDDEN = 5, 3, 4, 6
 LENGTHS = np.array([5, 1, 3], np.int32)

@@ -6,8 +6,9 @@ Compiled code against `evaluate`, and `evaluate` against NumPy in float64 and kn
 import ml_dtypes
 import numpy as np
 import pytest
-from nnvm_mlir.dialects.nnvm import OPERATORS
 from support import check_operator, evaluate
+
+from nnvm_mlir.dialects.nnvm import OPERATORS
 
 RNG = np.random.default_rng(7)
 X = RNG.standard_normal((2, 7, 33)).astype(np.float32)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from support import check_operator
+
 from nnvm_mlir.dialects.nnvm import slicing as ops
 from nnvm_mlir.dialects.nnvm.types import DTYPES, numpy_dtype
-from support import check_operator
 
 
 def counted(*shape: int, dtype: str = "float32") -> np.ndarray:

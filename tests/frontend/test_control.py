@@ -14,10 +14,9 @@ from onnx_models import (
     value_info,
 )
 
-from nnvm_mlir.errors import CompileError
+from nnvm_mlir.errors import CompileError, NeedsValue
 from nnvm_mlir.frontend.onnx import import_model, importer
 from nnvm_mlir.frontend.onnx.converters import control
-from nnvm_mlir.frontend.source import NeedsValue
 from nnvm_mlir.interpret import interpret
 
 # ---- control flow --------------------------------------------------------------------------------

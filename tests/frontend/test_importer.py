@@ -13,9 +13,8 @@ from onnx_models import (
     value_info,
 )
 
-from nnvm_mlir.errors import CompileError
+from nnvm_mlir.errors import CompileError, NeedsValue
 from nnvm_mlir.frontend.onnx import import_model, load_model
-from nnvm_mlir.frontend.source import NeedsValue
 from nnvm_mlir.interpret import interpret
 
 # ---- size ----------------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ from onnx_models import (
     value_info,
 )
 
-from nnvm_mlir.errors import CompileError, LoadError
+from nnvm_mlir.errors import CompileError, LoadError, NeedsShapes
 from nnvm_mlir.frontend.onnx import import_model
-from nnvm_mlir.frontend.source import NeedsShapes
 from nnvm_mlir.interpret import interpret
 from nnvm_mlir.mlir import ir
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from random_graphs import RandomGraph
 
+from nnvm_mlir.build import optimize
 from nnvm_mlir.dialects.nnvm import Operator
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from nnvm_mlir.driver import optimize
 from nnvm_mlir.mlir import func
 from nnvm_mlir.passes.plan_memory import (
     ALIGNMENT,

@@ -4,9 +4,9 @@ import pytest
 from random_graphs import RandomGraph, assert_same
 
 import nnvm_mlir.passes  # noqa: F401
+from nnvm_mlir.build import evaluate_precomputed
 from nnvm_mlir.context import make_context
 from nnvm_mlir.dialects.nnvm import verify_module
-from nnvm_mlir.driver import evaluate_precomputed
 from nnvm_mlir.interpret import interpret
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.pipeline import Pipeline

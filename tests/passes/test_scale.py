@@ -5,14 +5,15 @@ import time
 import numpy as np
 import pytest
 
-import nnvm_mlir.passes  # noqa: F401
+from nnvm_mlir.build import optimize
 from nnvm_mlir.builder import GraphBuilder
 from nnvm_mlir.context import make_context
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from nnvm_mlir.driver import optimize
 from nnvm_mlir.graph import functions
 from nnvm_mlir.interpret import interpret
+from nnvm_mlir.passes.infer_shape import InferShape
+from nnvm_mlir.pipeline import Pipeline
 
 OPERATORS_IN_ALL = 10_000
 
@@ -68,3 +69,16 @@ def test_large_graphs(make):
     got = interpret(graph, {"x": np.zeros((2, 3), np.float32)})[0]
     np.testing.assert_allclose(got, want, rtol=1e-6)
     assert len(functions(graph.module)) <= OPERATORS_IN_ALL / 32
+
+
+def test_shapes_travel_backwards_through_a_long_chain():
+    b = GraphBuilder(make_context())
+    x = b.input("x", TensorType(None, "float32"))
+    y = b.input("y", TensorType((2, 3), "float32"))
+    node = x
+    for _ in range(OPERATORS_IN_ALL):
+        node = b.op(OPERATORS["negative"], node)
+    b.output("z", b.op(OPERATORS["elemwise_add"], node, y))
+    graph = b.finish()
+    Pipeline([InferShape()]).run(graph.module)
+    assert graph.inputs[0].type.shape == (2, 3)

@@ -321,3 +321,36 @@ def test_programs_that_are_deleted_during_calls():
         for worker in workers:
             worker.join()
         assert results == [64.0] * 200
+
+
+def test_indices_out_of_range_are_reported_and_do_no_harm():
+    program = build(
+        lambda a, i: sym.take(sym.take(a, i, axis=0, name="rows"), i, axis=1, name="columns"),
+        a=((3, 100), "float32"),
+        i=((2,), "int64"),
+    )
+    a = np.arange(300, dtype=np.float32).reshape(3, 100)
+    good = np.array([2, -3])
+    for bad in ([3, 0], [0, -4], [2**62, 0], [-(2**63), 1]):
+        with pytest.raises(IndexError, match="rows"):
+            program([a, np.array(bad)])
+        np.testing.assert_array_equal(program([a, good])[0], a[[2, 0]][:, [2, -3]])
+
+
+def test_a_failure_in_one_thread_is_not_seen_by_another():
+    program = build(lambda a, i: sym.take(a, i), a=((4,), "float32"), i=((2,), "int64"))
+    outcomes = {True: set(), False: set()}
+
+    def work(fails):
+        for _ in range(300):
+            try:
+                outcomes[fails].add(tuple(program([Y, np.array([1, 9 if fails else 2])])[0]))
+            except IndexError:
+                outcomes[fails].add("error")
+
+    workers = [threading.Thread(target=work, args=(index % 2 == 0,)) for index in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert outcomes == {True: {"error"}, False: {(2.0, 3.0)}}

@@ -9,9 +9,8 @@ import onnx
 
 from nnvm_mlir.builder import GraphBuilder, Node
 from nnvm_mlir.dialects.nnvm.types import TensorType, show
-from nnvm_mlir.errors import CompileError
+from nnvm_mlir.errors import CompileError, NeedsShapes
 from nnvm_mlir.frontend.onnx.tensors import dtype_of
-from nnvm_mlir.frontend.source import NeedsShapes
 
 _ANONYMOUS = ("", "?", "-1")
 """Names of dimensions under which exporters mean "any size", each time another."""

@@ -19,11 +19,10 @@ import onnx
 from nnvm_mlir.builder import Node
 from nnvm_mlir.dialects.nnvm.operator import Operator
 from nnvm_mlir.dialects.nnvm.types import TensorType, numpy_dtype
-from nnvm_mlir.errors import CompileError, LoadError
+from nnvm_mlir.errors import CompileError, LoadError, NeedsValue
 from nnvm_mlir.frontend.onnx.check import node_label
 from nnvm_mlir.frontend.onnx.schema import Schema, attribute_value
 from nnvm_mlir.frontend.onnx.tensors import dtype_of, to_array
-from nnvm_mlir.frontend.source import NeedsValue
 
 if TYPE_CHECKING:
     from nnvm_mlir.frontend.onnx.importer import Importer

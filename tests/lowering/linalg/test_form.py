@@ -2,13 +2,13 @@
 
 import re
 
-import nnvm_mlir.dialects.nnvm as nnvm
-import nnvm_mlir.lowering.linalg as linalg_rules
 import pytest
-from nnvm_mlir.dialects.nnvm import OPERATORS
-from nnvm_mlir.dialects.nnvm.types import TensorType
 from support import LOOPS, operator_function
 
+import nnvm_mlir.dialects.nnvm as nnvm
+import nnvm_mlir.lowering.linalg as linalg_rules
+from nnvm_mlir.dialects.nnvm import OPERATORS
+from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.mlir import PassManager, ir
 
 BUFFERIZE = LOOPS[: LOOPS.index(",convert-linalg-to-loops")] + ")"

@@ -1,12 +1,12 @@
 """What the linalg of windows and images looks like: what generators of fast kernels rely on."""
 
-import nnvm_mlir.dialects.nnvm as nnvm
 import pytest
+from support import operator_function
+
+import nnvm_mlir.dialects.nnvm as nnvm
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.lowering.linalg import convert_function
-from support import operator_function
-
 from nnvm_mlir.mlir import ir
 
 
