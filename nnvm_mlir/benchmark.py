@@ -18,7 +18,7 @@ def measure(call: Callable[[], Any], seconds: float, warmup: int = 3) -> dict[st
     """
     for _ in range(warmup):
         call()
-    times = []
+    times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 5 or time.perf_counter() < end:
         start = time.perf_counter()

@@ -115,7 +115,9 @@ def evaluate_precomputed(graph: Graph) -> None:
         if function.name.value == PRECOMPUTE:
             parameters = variables(function)
             values = interpret_function(function, [graph.params[v.name] for v in parameters])
-            names = [attrs["nnvm.name"].value for attrs in ir.ArrayAttr(function.attributes["res_attrs"])]
+            names = [
+                attrs["nnvm.name"].value for attrs in ir.ArrayAttr(function.attributes["res_attrs"])
+            ]
             graph.params.update(zip(names, values, strict=True))
             function.erase()
     used = {v.name for v in graph.variables if v.kind == PARAMETER}
@@ -134,8 +136,9 @@ def pack_weights(graph: Graph) -> np.ndarray:
         if value is None:
             raise CompileError(f"parameter {variable.name!r} has no value")
         start = attributes[variable.index][OFFSET].value
-        view = block[start : start + variable.type.nbytes].view(numpy_dtype(variable.type.dtype))
-        np.copyto(view.reshape(variable.type.shape), value)
+        shape, dtype = variable.type.static
+        view = block[start : start + variable.type.nbytes].view(numpy_dtype(dtype))
+        np.copyto(view.reshape(shape), value)
     return block
 
 

@@ -1,11 +1,13 @@
 """`GraphBuilder`: builds a graph operator by operator, folding what is known as it goes.
 
-Frontends use it. Every node carries its type; a node whose value is known carries the value too, and an operator on known values
-is evaluated at once (so shape arithmetic vanishes), within a budget of bytes that is checked before anything is allocated.
+Frontends use it. Every node carries its type; a node whose value is known carries the value too,
+and an operator on known values is evaluated at once (so shape arithmetic vanishes), within a budget
+of bytes that is checked before anything is allocated.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,10 +32,22 @@ from nnvm_mlir.graph import (
 from nnvm_mlir.mlir import func, ir
 
 FOLD_LIMIT = 512 * 1024 * 1024
-"""Default budget in bytes of one folded constant."""
+"""Default budget in bytes of the folded constants that are alive at one time, without those that weights allow for."""
+
+_COUNTED_BYTES = 64 * 1024
+"""Smaller constants do not count."""
 
 TENSOR_LIMIT = 2**40
 """Bytes of one tensor, known or not, beyond which a model cannot be meant seriously."""
+
+MAX_RANK = 64
+"""NumPy's."""
+
+FOLD_GROWTH = 8
+"""How many bytes each byte of a weight adds to the budget of all folded constants together.
+
+For example: int8 weights become float32, twice.
+"""
 
 INLINE_ELEMENTS = 16
 """Constants of at most this many elements stay in the IR; larger ones become parameters."""
@@ -70,12 +84,15 @@ class GraphBuilder:
 
     Args:
         context: from `make_context()`.
-        fold_limit: bytes that one folded constant may take.
+        fold_limit: bytes that one folded constant may take, and all of them together beyond `FOLD_GROWTH` times the weights.
     """
 
     def __init__(self, context: ir.Context, fold_limit: int = FOLD_LIMIT) -> None:
         self.context = context
         self.fold_limit = fold_limit
+        self._total_limit = fold_limit
+        self._folded_bytes = 0
+        self._counted: set[int] = set()
         self.params: dict[str, np.ndarray] = {}
         self._names: set[str] = set()
         self._counts: Counter[str] = Counter()
@@ -107,7 +124,13 @@ class GraphBuilder:
     def constant(self, value: np.ndarray, name: str = "") -> Node:
         """A known tensor; it enters the graph only if an operator that is not folded uses it."""
         value = np.asarray(value)
+        self._count(value)
         return Node(TensorType.of(value), value, name)
+
+    def weight(self, value: np.ndarray, name: str) -> Node:
+        """A known tensor that comes with the model: what may be folded grows with it."""
+        self._total_limit += (FOLD_GROWTH + 1) * value.nbytes
+        return self.constant(value, name)
 
     def op(
         self, operator: type[nnvm.Operator], *operands: Node, name: str = "", **attributes: Any
@@ -159,16 +182,22 @@ class GraphBuilder:
                 node.value = Constant.build(value=node.constant).output
         else:
             name = self._fresh(node.name or "constant")
+            value = np.asarray(node.constant)
+            if not value.flags.c_contiguous:
+                self._require_budget_of(name, node.type)
             node.value = self._variable(name, PARAMETER, node.type).value
-            self.params[name] = np.asarray(node.constant, order="C")
+            self.params[name] = np.asarray(value, order="C")
+            self._count(self.params[name])
         return node.value
 
     def require_budget(self, tensor_type: TensorType) -> None:
-        """Refuses a constant that is larger than the limit. Raises ValueError."""
-        if tensor_type.nbytes > self.fold_limit:
+        """Refuses a constant that is larger than the limit, or than what others leave of it. Raises ValueError."""
+        left = min(self.fold_limit, self._total_limit - self._folded_bytes)
+        if tensor_type.nbytes > left:
+            others = "" if left == self.fold_limit else f", other constants leave {left} of it"
             raise ValueError(
                 f"folding needs {tensor_type.nbytes} bytes for {tensor_type},"
-                f" the limit is {self.fold_limit}"
+                f" the limit is {self.fold_limit}{others}"
             )
 
     def origins(self, node: Node) -> list[Variable]:
@@ -190,6 +219,24 @@ class GraphBuilder:
         ]
 
     # ---- details ----------------------------------------------------------------------------------------------------
+
+    def _require_budget_of(self, name: str, tensor_type: TensorType) -> None:
+        try:
+            self.require_budget(tensor_type)
+        except ValueError as error:
+            raise CompileError(f"constant {name!r}: {error}") from None
+
+    def _count(self, array: np.ndarray) -> None:
+        """Counts the memory of a constant for as long as it is alive."""
+        owner = _memory_owner(array)
+        if owner.nbytes >= _COUNTED_BYTES and id(owner) not in self._counted:
+            self._counted.add(id(owner))
+            self._folded_bytes += owner.nbytes
+            weakref.finalize(owner, self._forget, id(owner), owner.nbytes).atexit = False
+
+    def _forget(self, key: int, nbytes: int) -> None:
+        self._counted.discard(key)
+        self._folded_bytes -= nbytes
 
     def _fresh(self, wish: str) -> str:
         name = wish
@@ -251,7 +298,19 @@ class GraphBuilder:
         return CompileError(f"'{operator.OPERATION_NAME}' op{where} {message}")
 
 
+def _memory_owner(array: np.ndarray) -> np.ndarray:
+    """The array whose memory a view looks at."""
+    owner, base = array, array.base
+    while base is not None:
+        owner = base if isinstance(base, np.ndarray) else owner
+        base = getattr(base, "base", None)
+    return owner
+
+
 def _require_possible(tensor_type: TensorType) -> None:
+    rank = len(tensor_type.shape or ())
+    if rank > MAX_RANK:
+        raise ValueError(f"has rank {rank}, the limit is {MAX_RANK}")
     if tensor_type.is_static and tensor_type.nbytes > TENSOR_LIMIT:
         raise ValueError(
             f"needs {tensor_type.nbytes} bytes for a tensor, the limit is {TENSOR_LIMIT}"

@@ -34,7 +34,9 @@ Shape = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads; by default all usable cores.", min=1)]
 OptLevel = Annotated[int, typer.Option(help="0 (plain) to 3 (everything).", min=0, max=3)]
-TargetName = Annotated[str, typer.Option("--target", help="cpu, or cpu:NAME for a named processor.")]
+TargetName = Annotated[
+    str, typer.Option("--target", help="cpu, or cpu:NAME for a named processor.")
+]
 
 
 @app.command("compile")
@@ -114,7 +116,9 @@ def bench(
     if as_json:
         sys.stdout.write(json.dumps({"threads": compiled.target.threads, **rows}) + "\n")
         return
-    table = Table("", "median ms", "p10", "p90", "runs", title=f"{compiled.target.threads} thread(s)")
+    table = Table(
+        "", "median ms", "p10", "p90", "runs", title=f"{compiled.target.threads} thread(s)"
+    )
     for name, row in rows.items():
         figures = (f"{row[key]:.3f}" for key in ("median", "p10", "p90"))
         table.add_row(name, *figures, str(row["runs"]))

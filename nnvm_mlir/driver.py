@@ -1,10 +1,12 @@
 """`compile()`: from a model to something that is called.
 
-A model is compiled for fixed shapes. Where the model leaves dimensions open, or where the shape of a tensor depends on the value of
-an input, one specialised program is made for each case that is met, on its first call, and kept.
+A model is compiled for fixed shapes. Where the model leaves dimensions open, or where the shape of
+a tensor depends on the value of an input, one specialised program is made for each case that is
+met, on its first call, and kept.
 
-A model in a file is compiled by another process (see `worker`), so that the compiler's memory goes when it is done and nothing in a file can
-take the caller's process down; this module itself loads no compiler.
+A model in a file is compiled by another process (see `worker`), so that the compiler's memory goes
+when it is done and nothing in a file can take the caller's process down; this module itself loads
+no compiler.
 """
 
 from __future__ import annotations
@@ -103,12 +105,12 @@ class CompiledModel:
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
         """Names, shapes and dtypes of the inputs; dimensions that a call decides are None."""
-        return self._latest.inputs if self._is_static else self._compiler.inputs
+        return (self._only_program or self._compiler).inputs
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
         """Names, shapes and dtypes of the outputs; shapes that a call decides are None."""
-        return self._latest.outputs if self._is_static else self._compiler.outputs
+        return (self._only_program or self._compiler).outputs
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -119,7 +121,8 @@ class CompiledModel:
     def stages(self) -> dict[str, str]:
         """The module as text after every stage, in order, for the shapes of the latest program.
 
-        A stage that runs again is numbered ("nnvm-dce#2"). The model is compiled again to make the texts.
+        A stage that runs again is numbered ("nnvm-dce#2"). The model is compiled again to make the
+        texts.
         """
         return self._compiler.stages(*self._stage_key())
 
@@ -148,8 +151,9 @@ class CompiledModel:
             TypeError, ValueError: an input is missing, unknown, or of a wrong type or shape.
         """
         ordered = order_arrays(self._compiler.inputs, arrays, named)
-        if self._is_static:
-            return self._latest(ordered, out)
+        program = self._only_program
+        if program is not None:
+            return program(ordered, out)
         specs = self._compiler.inputs
         if len(ordered) != len(specs):
             raise ValueError(f"expected {len(specs)} inputs, got {len(ordered)}")
@@ -171,8 +175,9 @@ class CompiledModel:
     # ---- details ----------------------------------------------------------------------------------------------------
 
     @property
-    def _is_static(self) -> bool:
-        return self._latest is not None and not self._shapes_open and not self._value_inputs
+    def _only_program(self) -> Program | None:
+        """The program that serves every call, where nothing is left for a call to decide."""
+        return None if self._shapes_open or self._value_inputs else self._latest
 
     def _program_for(self, arrays: Mapping[str, np.ndarray]) -> Program:
         while True:
@@ -219,5 +224,3 @@ def _key(shapes: Shapes, values: Mapping[str, np.ndarray]) -> Any:
         tuple(sorted((name, tuple(shape)) for name, shape in shapes.items())),
         tuple(sorted((name, value.tobytes()) for name, value in values.items())),
     )
-
-

@@ -1,8 +1,7 @@
 """What is raised when a model or a module cannot be compiled or a file cannot be loaded.
 
 Errors are MLIR diagnostics in a Python exception, printed in MLIR's wording. Nothing here imports
-the bindings, so that a
-deployed model can raise these errors too.
+the bindings, so that a deployed model can raise these errors too.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ _CURRENT_OPERATION = re.compile(r'see current operation: (?:%[^=]* = )?"?([\w.$]
 
 @dataclass(frozen=True)
 class Position:
-    """Where in a source something is: a place in a file, or the name of a node of an imported
-    model.
+    """Where in a source something is: a place in a file, or the name of a node of an imported model.
 
     Attributes:
         file: path as the location has it, or None.

@@ -1,8 +1,8 @@
 """`Graph`: a module with one entry function, and the values of its parameters.
 
-The entry function `@main` has one argument for each variable, with its name and kind (`input` or `parameter`) as argument
-attributes, and one result for each output. Parameter values stay outside the IR, as NumPy arrays by name, so that the text stays
-readable.
+The entry function `@main` has one argument for each variable, with its name and kind (`input` or
+`parameter`) as argument attributes, and one result for each output. Parameter values stay outside
+the IR, as NumPy arrays by name, so that the text stays readable.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The one place that imports MLIR's Python bindings.
 
-Everything else takes `ir`, the upstream dialects and the rewriting API from here, so that another build of the bindings can be
-put in by changing this file only.
+Everything else takes `ir`, the upstream dialects and the rewriting API from here, so that another
+build of the bindings can be put in by changing this file only.
 """
 
-from mlir import ir, passmanager
+from mlir import ir, passmanager  # type: ignore[attr-defined]  # a namespace package
 from mlir._mlir_libs import _mlir as _bindings
 
 # Without upstream's opdsl, which nothing here needs and which costs 20 MB and 30 ms.

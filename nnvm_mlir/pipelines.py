@@ -8,8 +8,8 @@ MAX_OPT_LEVEL = 3
 def graph_pipeline(opt_level: int) -> list[str]:
     """Passes from an imported graph to a fused, planned one.
 
-    Level 0 only makes the graph executable; 1 fuses; 2 evaluates what depends on parameters only; 3 changes layouts and folds
-    scales. A higher level includes the lower ones.
+    Level 0 only makes the graph executable; 1 fuses; 2 evaluates what depends on parameters only; 3
+    changes layouts and folds scales. A higher level includes the lower ones.
 
     Raises:
         ValueError: the level is not 0 to 3.

@@ -3,8 +3,9 @@
     x = sym.Variable("x")
     y = sym.relu(sym.dense(x, units=10, name="fc")) + 1
 
-Every operator of the dialect is a function of this module, under its name there: operands by position or by name, attributes by name.
-Operands that are left out become variables called `<name>_<operand>`.
+Every operator of the dialect is a function of this module, under its name there: operands by
+position or by name, attributes by name. Operands that are left out become variables called
+`<name>_<operand>`.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ class Symbol:
                 lines.append(f"Variable:{node.name}")
                 continue
             operands = ", ".join(f"{source.name}[{index}]" for source, index in node.inputs)
-            lines.append(f"{operator_name(node.operator)}({operands}) {node.attributes} name={node.name}")
+            lines.append(
+                f"{operator_name(node.operator)}({operands}) {node.attributes} name={node.name}"
+            )
         return "\n".join(lines)
 
     def __add__(self, other: Any) -> Symbol:
@@ -123,9 +126,7 @@ class Symbol:
         return apply("negative", [self], {})
 
 
-def Variable(
-    name: str, shape: Sequence[int] | None = None, dtype: str | None = None
-) -> Symbol:
+def Variable(name: str, shape: Sequence[int] | None = None, dtype: str | None = None) -> Symbol:
     """An input of a graph.
 
     Args:
@@ -148,7 +149,10 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:
 
 
 def apply(
-    operator: str, operands: Sequence[Symbol], attributes: Mapping[str, Any], name: str | None = None
+    operator: str,
+    operands: Sequence[Symbol],
+    attributes: Mapping[str, Any],
+    name: str | None = None,
 ) -> Symbol:
     """Applies an operator by its name in the dialect.
 
@@ -171,7 +175,9 @@ def apply(
         raise ValueError(f"{operator}: expected at most {limit} operands, got {len(entries)}")
     name = name or _fresh_name(operator)
     for declared in cls.operand_fields[len(entries) :]:
-        wanted = not declared.optional or (declared.name == "bias" and getattr(a, "use_bias", False))
+        wanted = not declared.optional or (
+            declared.name == "bias" and getattr(a, "use_bias", False)
+        )
         if wanted and not declared.variadic:
             entries.append((SymbolNode(None, f"{name}_{declared.name}"), 0))
     node = SymbolNode(cls, name, given, entries)

@@ -1,7 +1,7 @@
 """What code is generated for: a frozen description of the machine, from which every schedule derives.
 
-Nothing here knows MLIR. `Target.parse` reads the text that users write (`"cpu"`, `"cpu:haswell"`, `"cpu:threads=2"`), `str()`
-writes it back.
+Nothing here knows MLIR. `Target.parse` reads the text that users write (`"cpu"`, `"cpu:haswell"`,
+`"cpu:threads=2"`), `str()` writes it back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Compiles models in files in a process of their own.
 
-The compiler is large, and MLIR and LLVM end the process that they run in when they meet a bug of theirs. So `RemoteCompiler` runs this
-module's `main` in a child: a request goes in as JSON, the compiled model comes back as a folder that the runtime loads, and errors come back
-as what they are. Only data crosses; nothing is unpickled.
+The compiler is large, and MLIR and LLVM end the process that they run in when they meet a bug of
+theirs. So `RemoteCompiler` runs this module's `main` in a child: a request goes in as JSON, the
+compiled model comes back as a folder that the runtime loads, and errors come back as what they are.
+Only data crosses; nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -138,7 +139,9 @@ def _run_child(request: Json) -> None:
 
 def main() -> None:
     """Answers the request on standard input, in the folder that it names."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: nobody waits for an orphan's answer
+    ctypes.CDLL(None).prctl(
+        1, signal.SIGKILL
+    )  # PR_SET_PDEATHSIG: nobody waits for an orphan's answer
     request = json.loads(sys.stdin.buffer.read())
     folder = Path(request["folder"])
     try:

@@ -17,8 +17,8 @@ INPUT_SHAPES = [(2, 4, 6, 5), (1, 6, 7, 7), (2, 5, 4), (3, 8), (1, 6), (7,), (),
 class RandomGraph:
     """Builds one graph. `graph` is the result, `feeds` are arrays for its inputs.
 
-    Operators that turn small differences into large ones (comparisons, rounding, arg max) are applied only to values that no
-    pass may change in their last bits.
+    Operators that turn small differences into large ones (comparisons, rounding, arg max) are
+    applied only to values that no pass may change in their last bits.
     """
 
     def __init__(self, seed: int, operators: int = 20) -> None:
@@ -94,11 +94,15 @@ class RandomGraph:
     # ---- operators: one way each to extend the graph, or none where nothing fits --------------------------------------
 
     def move_unary(self):
-        name = self.choice(["relu", "sigmoid", "tanh", "abs", "negative", "copy", "leaky_relu", "erf"])
+        name = self.choice(
+            ["relu", "sigmoid", "tanh", "abs", "negative", "copy", "leaky_relu", "erf"]
+        )
         self.add(name, self.pick(), exact=True)
 
     def move_scalar(self):
-        name = self.choice(["__add_scalar__", "__mul_scalar__", "__rsub_scalar__", "__div_scalar__"])
+        name = self.choice(
+            ["__add_scalar__", "__mul_scalar__", "__rsub_scalar__", "__div_scalar__"]
+        )
         self.add(name, self.pick(), scalar=self.choice([0.5, -1.25, 2]), exact=True)
 
     def move_square_root(self):
@@ -128,7 +132,10 @@ class RandomGraph:
 
     def move_sum_of_many(self):
         x = self.pick()
-        self.add("elemwise_sum", *[self.choice([n for n in self.nodes if n.type == x.type]) for _ in "abc"])
+        self.add(
+            "elemwise_sum",
+            *[self.choice([n for n in self.nodes if n.type == x.type]) for _ in "abc"],
+        )
 
     def move_conv2d(self):
         if (x := self.pick(4)) is None or 0 in x.shape:
@@ -226,7 +233,9 @@ class RandomGraph:
         if (x := self.pick()).shape:
             others = [n for n in self.nodes if n.type == x.type]
             axis = self.between(-1, len(x.shape) - 1)
-            self.add("concatenate", x, self.choice(others), self.choice(others), axis=axis, exact=True)
+            self.add(
+                "concatenate", x, self.choice(others), self.choice(others), axis=axis, exact=True
+            )
 
     def move_split(self):
         if (x := self.pick()).shape and max(x.shape) > 1:
@@ -267,7 +276,9 @@ class RandomGraph:
 
     def move_softmax(self):
         if (x := self.pick()).shape:
-            self.add(self.choice(["softmax", "log_softmax"]), x, axis=self.between(0, len(x.shape) - 1))
+            self.add(
+                self.choice(["softmax", "log_softmax"]), x, axis=self.between(0, len(x.shape) - 1)
+            )
 
     def move_layer_norm(self):
         if (x := self.pick()).shape and 0 not in x.shape:

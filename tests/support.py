@@ -1,4 +1,4 @@
-"""Helpers for tests: run one operator, or a whole function, through the linalg level and plain loops."""
+"""What tests share: run one operator, or a whole function, through the linalg level and plain loops."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def run_loops(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarra
     return results
 
 
-def run_operator(operator: type[Operator], *inputs: np.ndarray, **attributes: Any) -> list[np.ndarray]:
+def run_operator(
+    operator: type[Operator], *inputs: np.ndarray, **attributes: Any
+) -> list[np.ndarray]:
     """The compiled results of one operator on arrays."""
     context = ir.Context()
     context.enable_multithreading(False)
@@ -86,12 +88,18 @@ def evaluate(operator: type[Operator], *inputs: np.ndarray, **attributes: Any) -
     for value, expected in zip(values, types, strict=True):
         got = TensorType.of(np.asarray(value))
         if got != expected:
-            raise AssertionError(f"{operator.OPERATION_NAME}: evaluate gives {got}, inferred {expected}")
+            raise AssertionError(
+                f"{operator.OPERATION_NAME}: evaluate gives {got}, inferred {expected}"
+            )
     return [np.asarray(value) for value in values]
 
 
 def check_operator(
-    operator: type[Operator], *inputs: np.ndarray, rtol: float = 1e-5, atol: float = 1e-6, **attributes: Any
+    operator: type[Operator],
+    *inputs: np.ndarray,
+    rtol: float = 1e-5,
+    atol: float = 1e-6,
+    **attributes: Any,
 ) -> list[np.ndarray]:
     """Compiles the operator, compares with its reference, and returns the reference results."""
     expected = evaluate(operator, *inputs, **attributes)

@@ -95,7 +95,18 @@ def test_a_node_of_another_builder_is_refused(b):
 
 @pytest.mark.parametrize(
     "name",
-    ["", "a b", 'quo"te', "new\nline", "%0", "@main", "\u00e9\U0001f600", "../../x", "x" * 100_000, "nul\0"],
+    [
+        "",
+        "a b",
+        'quo"te',
+        "new\nline",
+        "%0",
+        "@main",
+        "\u00e9\U0001f600",
+        "../../x",
+        "x" * 100_000,
+        "nul\0",
+    ],
 )
 def test_any_name_is_kept(b, name):
     x = b.input(name, F32)

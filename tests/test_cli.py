@@ -17,7 +17,9 @@ W = np.arange(6, dtype=np.float32).reshape(3, 2)
 def model(tmp_path):
     path = tmp_path / "tiny.onnx"
     nodes = [node("MatMul", ["x", "w"], ["m"]), node("Relu", ["m"], ["y"])]
-    proto = make_model(nodes, {"x": ["batch", 3]}, [value_info("y", ["batch", 2])], [tensor("w", W)])
+    proto = make_model(
+        nodes, {"x": ["batch", 3]}, [value_info("y", ["batch", 2])], [tensor("w", W)]
+    )
     onnx.save(proto, path)
     return path
 
@@ -36,7 +38,9 @@ def run(capfd):
 def test_run_on_given_inputs(run, model, tmp_path):
     x = np.array([[1, -2, 3], [-1, 0, 0]], np.float32)
     np.savez(tmp_path / "in.npz", x=x)
-    code, out, _ = run("run", model, "--input", tmp_path / "in.npz", "--output", tmp_path / "out.npz")
+    code, out, _ = run(
+        "run", model, "--input", tmp_path / "in.npz", "--output", tmp_path / "out.npz"
+    )
     assert code == 0
     assert "2x3" in out
     assert "2x2" in out

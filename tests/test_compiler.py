@@ -50,9 +50,7 @@ def test_parameters_are_precomputed_and_pruned(opt_level):
     }
     data = rng.standard_normal((1, 3, 8, 8)).astype(np.float32)
     everything = {"x": data, **values}
-    plain, _, _ = compiler.build(
-        y, shape={n: v.shape for n, v in everything.items()}, opt_level=0
-    )
+    plain, _, _ = compiler.build(y, shape={n: v.shape for n, v in everything.items()}, opt_level=0)
     want = interpret(plain, everything)[0]
     graph, lib, params = compiler.build(
         y, shape={"x": data.shape}, params=values, opt_level=opt_level

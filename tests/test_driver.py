@@ -81,7 +81,9 @@ def test_shapes_that_follow_backwards():
     x, y = sym.Variable("x"), sym.Variable("y")
     model = nnvm_mlir.compile(sym.elemwise_add(x, sym.sqrt(y)), shapes={"x": (4,)})
     assert model.inputs[1].shape == (4,)
-    np.testing.assert_array_equal(model(np.ones(4, np.float32), np.full(4, 4, np.float32))[0], [3] * 4)
+    np.testing.assert_array_equal(
+        model(np.ones(4, np.float32), np.full(4, 4, np.float32))[0], [3] * 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,9 @@ def test_a_graph_of_open_shapes():
     before = str(graph)
     model = nnvm_mlir.compile(graph)
     for rows in (1, 3):
-        np.testing.assert_array_equal(model(-np.ones((rows, 2), np.float32))[0], np.zeros((rows, 2)))
+        np.testing.assert_array_equal(
+            model(-np.ones((rows, 2), np.float32))[0], np.zeros((rows, 2))
+        )
     assert str(graph) == before
 
 

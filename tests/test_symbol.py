@@ -77,7 +77,9 @@ def test_several_results():
     np.testing.assert_array_equal(got[1], [0])
     joined = evaluate(sym.concatenate(*parts, axis=0), x=np.arange(4))[0]
     np.testing.assert_array_equal(joined, np.arange(4))
-    np.testing.assert_array_equal(evaluate(sym.concatenate([x, x], axis=0), x=[1, 2])[0], [1, 2, 1, 2])
+    np.testing.assert_array_equal(
+        evaluate(sym.concatenate([x, x], axis=0), x=[1, 2])[0], [1, 2, 1, 2]
+    )
     with pytest.raises(KeyError, match="cut_output1"):
         parts["nothing"]
     with pytest.raises(IndexError):

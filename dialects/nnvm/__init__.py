@@ -15,6 +15,7 @@ from nnvm_mlir.dialects.nnvm import (
     quantization,
     recurrent,
     reduction,
+    selection,
     slicing,
     transform,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "quantization",
     "recurrent",
     "reduction",
+    "selection",
     "slicing",
     "transform",
     "verify_module",

@@ -44,7 +44,7 @@ class Shrink(Unary, name="shrink"):
     bias = attribute(Float, 0.0)
 
     @classmethod
-    def formula(cls, a: Attributes, x: np.ndarray) -> Any:  # noqa: D102
+    def formula(cls, a: Attributes, x: np.ndarray) -> Any:
         lambd, bias = (numeric.constant(value, str(x.dtype)) for value in (a.lambd, a.bias))
         return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, x.dtype.type(0)))
 
@@ -93,7 +93,7 @@ class Celu(Unary, name="celu"):
     )
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if a.alpha == 0:
             raise ValueError("attribute 'alpha' must not be 0")
 
@@ -117,14 +117,12 @@ class Mish(Unary, name="mish"):
 
 
 class Gelu(Unary, name="gelu"):
-    """x * (1 + erf(x / sqrt(2))) / 2, or with "tanh" x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 *
-    x^3))) / 2.
-    """
+    """x * (1 + erf(x / sqrt(2))) / 2, or with "tanh" x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2."""
 
     approximate = attribute(Str, "none", choices=("none", "tanh"))
 
     @classmethod
-    def formula(cls, a: Attributes, x: np.ndarray) -> Any:  # noqa: D102
+    def formula(cls, a: Attributes, x: np.ndarray) -> Any:
         if a.approximate == "tanh":
             return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) * 0.5
         return x * (1 + numeric.erf(x * math.sqrt(0.5))) * 0.5

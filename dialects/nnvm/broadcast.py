@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm import numeric
-from nnvm_mlir.dialects.nnvm.elementwise import NUMBERS, Dtypes
 from nnvm_mlir.dialects.nnvm.fields import Bool, Int, Str, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.operator import (
     Attributes,
@@ -24,6 +23,9 @@ from nnvm_mlir.dialects.nnvm.operator import (
 from nnvm_mlir.dialects.nnvm.shapes import broadcast_shapes
 from nnvm_mlir.dialects.nnvm.types import (
     DTYPES,
+    KINDS,
+    NUMBERS,
+    Dtypes,
     Shape,
     numpy_dtype,
     require_kind,
@@ -31,7 +33,6 @@ from nnvm_mlir.dialects.nnvm.types import (
     unify_shapes,
 )
 
-ANY = (*NUMBERS, "bool")
 INTEGERS = ("int", "uint")
 
 
@@ -39,7 +40,6 @@ class Elementwise(Operator):
     """A function of the elements at one position of all operands.
 
     Class attributes:
-        kinds: what the operands may hold.
         formula: the function `(a, *operands)` on arrays in computing precision.
     """
 
@@ -48,18 +48,11 @@ class Elementwise(Operator):
     formula: ClassVar[Callable[..., Any]]
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         return {}
 
     @classmethod
-    def infer_dtype(  # noqa: D102
-        cls, a: Attributes, ins: Dtypes, outs: Dtypes
-    ) -> tuple[list[str | None], list[str | None]]:
-        require_kind(ins, cls.kinds)
-        return super().infer_dtype(a, ins, outs)
-
-    @classmethod
-    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:
         dtype = cls.infer_dtype(a, [str(x.dtype) for x in arrays], [None])[1][0]
         with np.errstate(all="ignore"):
             value = cls.formula(a, *(numeric.widen(x) for x in arrays))
@@ -70,7 +63,7 @@ class Broadcast(Elementwise):
     """An element-wise function whose operands broadcast to one shape as in NumPy."""
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         return list(ins), refine(outs, [broadcast_shapes(*ins)])
@@ -87,7 +80,7 @@ class Binary(Broadcast):
 class BroadcastAdd(Binary, name="broadcast_add"):
     """lhs + rhs; bool: or."""
 
-    kinds = ANY
+    kinds = KINDS
     formula = staticmethod(lambda a, x, y: x + y)
 
 
@@ -100,7 +93,7 @@ class BroadcastSub(Binary, name="broadcast_sub"):
 class BroadcastMul(Binary, name="broadcast_mul"):
     """lhs * rhs; bool: and."""
 
-    kinds = ANY
+    kinds = KINDS
     formula = staticmethod(lambda a, x, y: x * y)
 
 
@@ -132,7 +125,7 @@ class BroadcastPow(Binary, name="broadcast_pow"):
     formula = staticmethod(lambda a, x, y: numeric.power(x, y))
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         require_kind(ins, cls.kinds)
@@ -143,14 +136,14 @@ class BroadcastPow(Binary, name="broadcast_pow"):
 class BroadcastMax(Binary, name="broadcast_max"):
     """The larger of lhs and rhs; NaN if either is NaN."""
 
-    kinds = ANY
+    kinds = KINDS
     formula = staticmethod(lambda a, x, y: np.maximum(x, y))
 
 
 class BroadcastMin(Binary, name="broadcast_min"):
     """The smaller of lhs and rhs; NaN if either is NaN."""
 
-    kinds = ANY
+    kinds = KINDS
     formula = staticmethod(lambda a, x, y: np.minimum(x, y))
 
 
@@ -163,11 +156,11 @@ class Comparison(Binary):
     The result holds 0 and 1 in `out_dtype`, by default the dtype of the operands.
     """
 
-    kinds = ANY
+    kinds = KINDS
     out_dtype = attribute(Str, "same", choices=("same", *DTYPES))
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         if a.out_dtype == "same":
@@ -215,10 +208,10 @@ class BroadcastLessEqual(Comparison, name="broadcast_less_equal"):
 class Logical(Binary):
     """A function of whether lhs and rhs are nonzero; the result is bool."""
 
-    kinds = ANY
+    kinds = KINDS
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         dtype = unify_dtypes(ins)
@@ -297,7 +290,7 @@ class SameShapeBinary(Elementwise):
 class ElemwiseAdd(SameShapeBinary, name="elemwise_add"):
     """lhs + rhs; bool: or."""
 
-    kinds = ANY
+    kinds = KINDS
     formula = BroadcastAdd.formula
 
 
@@ -310,7 +303,7 @@ class ElemwiseSub(SameShapeBinary, name="elemwise_sub"):
 class ElemwiseMul(SameShapeBinary, name="elemwise_mul"):
     """lhs * rhs; bool: and."""
 
-    kinds = ANY
+    kinds = KINDS
     formula = BroadcastMul.formula
 
 
@@ -342,7 +335,7 @@ class ElemwiseSum(Elementwise, name="elemwise_sum"):
     formula = staticmethod(lambda a, *xs: sum(xs[1:], xs[0]))
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         wanted = len(ins) if a.num_args is None else a.num_args
@@ -362,11 +355,11 @@ class Where(Broadcast, name="where"):
     y = operand()
     output = result()
 
-    kinds = ANY
+    kinds = KINDS
     formula = staticmethod(lambda a, condition, x, y: np.where(condition != 0, x, y))
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         dtype = unify_dtypes([*ins[1:], *outs])
@@ -384,11 +377,11 @@ class Prelu(Elementwise, name="prelu"):
     kinds = ("float", "int")
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         return None  # alpha has no axes to permute
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data = unify_shapes([ins[0], *outs])
@@ -399,7 +392,7 @@ class Prelu(Elementwise, name="prelu"):
         return [(*data[:axis], alpha[0], *data[axis + 1 :]), alpha], [data]  # type: ignore[index]
 
     @classmethod
-    def formula(cls, a: Attributes, x: np.ndarray, alpha: np.ndarray) -> Any:  # noqa: D102
+    def formula(cls, a: Attributes, x: np.ndarray, alpha: np.ndarray) -> Any:
         return np.where(x > 0, x, x * alpha.reshape(cls.alpha_shape(a, x.shape)))
 
     @classmethod

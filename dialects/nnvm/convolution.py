@@ -82,7 +82,7 @@ class Convolution(Spatial):
     out_dtype = attribute(Str, "same", choices=("same", *DTYPES))
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         for what in ("kernel_size", "strides", "dilation"):
             check_numbers(what, getattr(a, what), cls.axes, 1)
         begins_ends(a.padding, len(cls.axes))
@@ -135,7 +135,7 @@ class Convolution(Spatial):
         return data_channels // a.groups
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if a.use_bias != (len(ins) == 3):
@@ -188,7 +188,7 @@ class Convolution(Spatial):
         return agree("bias", declared, (a.channels // block, block))
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         if a.out_dtype == "same":
@@ -201,7 +201,7 @@ class Convolution(Spatial):
         return [data, weight, *[out] * (len(ins) - 2)], [out]
 
     @classmethod
-    def evaluate(  # noqa: D102
+    def evaluate(
         cls, a: Attributes, data: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
     ) -> np.ndarray:
         out_dtype = str(data.dtype) if a.out_dtype == "same" else a.out_dtype
@@ -260,7 +260,7 @@ class ConvolutionTranspose(Convolution):
     output_padding = attribute(Ints, zeros)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         super().check(a)
         check_numbers("output_padding", a.output_padding, cls.axes, 0)
 
@@ -272,7 +272,7 @@ class ConvolutionTranspose(Convolution):
         return span + a.output_padding[axis] - begins[axis] - ends[axis]
 
     @classmethod
-    def output_length(cls, a: Attributes, axis: int, size: int) -> int:  # noqa: D102
+    def output_length(cls, a: Attributes, axis: int, size: int) -> int:
         length = (size - 1) * a.strides[axis] + cls._excess(a, axis)
         if length < 1:
             raise ValueError(
@@ -281,23 +281,23 @@ class ConvolutionTranspose(Convolution):
         return length
 
     @classmethod
-    def data_length(cls, a: Attributes, axis: int, size: int) -> int | None:  # noqa: D102
+    def data_length(cls, a: Attributes, axis: int, size: int) -> int | None:
         steps, rest = divmod(size - cls._excess(a, axis), a.strides[axis])
         if rest or steps < 0:
             raise ValueError(f"no data gives an output of {size} along {cls.axes[axis]}")
         return steps + 1
 
     @classmethod
-    def weight_shape(cls, a: Attributes, data_channels: int | None) -> tuple[int | None, ...]:  # noqa: D102
+    def weight_shape(cls, a: Attributes, data_channels: int | None) -> tuple[int | None, ...]:
         cls.split(a, data_channels)
         return (data_channels, a.channels // a.groups, *a.kernel_size)
 
     @classmethod
-    def channels_of_weight(cls, a: Attributes, weight: Sequence[int | None]) -> int | None:  # noqa: D102
+    def channels_of_weight(cls, a: Attributes, weight: Sequence[int | None]) -> int | None:
         return weight[0]
 
     @classmethod
-    def convolve(cls, a: Attributes, x: np.ndarray, w: np.ndarray) -> np.ndarray:  # noqa: D102
+    def convolve(cls, a: Attributes, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         sizes, groups, batch = x.shape[2:], a.groups, len(x)
         begins, _ = begins_ends(a.padding, len(cls.axes))
         lengths = [cls.output_length(a, axis, size) for axis, size in enumerate(sizes)]

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm import numeric
-from nnvm_mlir.dialects.nnvm.elementwise import Dtypes
 from nnvm_mlir.dialects.nnvm.fields import DType, Float, Ints, Tensor, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, Operator, SameShape
 from nnvm_mlir.dialects.nnvm.types import (
+    Dtypes,
     Shape,
     TensorType,
     is_float,
@@ -29,17 +29,17 @@ class Constant(Operator, name="constant"):
     value = attribute(Tensor)
 
     @classmethod
-    def result_shapes(cls, a: Attributes) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes) -> tuple[int, ...]:
         return a.value.shape
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         return [], [unify_dtypes([*outs, TensorType.of(a.value).dtype])]
 
     @classmethod
-    def evaluate(cls, a: Attributes) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes) -> np.ndarray:
         return a.value
 
 
@@ -77,25 +77,25 @@ class Creation(Filled):
     dtype = attribute(DType, "float32")
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if any(size < 0 for size in a.shape or ()):
             raise ValueError(f"attribute 'shape': expected sizes from 0, got {a.shape}")
         cls.require_fits(a, a.dtype)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         return [], [unify_shapes([a.shape, *outs])]
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         return [], [unify_dtypes([*outs, a.dtype])]
 
     @classmethod
-    def evaluate(cls, a: Attributes) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes) -> np.ndarray:
         if a.shape is None:
             raise ValueError(
                 f"{cls.OPERATION_NAME} without attribute 'shape' has no value of its own"
@@ -127,7 +127,7 @@ class CreationLike(Filled):
     data = operand()
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         refined, results = super().infer_dtype(a, ins, outs)
@@ -135,7 +135,7 @@ class CreationLike(Filled):
         return refined, results
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         return np.full(x.shape, numeric.constant(cls.fill(a), str(x.dtype)), x.dtype)
 
 

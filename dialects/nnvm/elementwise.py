@@ -16,17 +16,21 @@ import numpy as np
 from nnvm_mlir.dialects.nnvm import numeric
 from nnvm_mlir.dialects.nnvm.fields import Bool, DType, Float, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, SameShape
-from nnvm_mlir.dialects.nnvm.types import is_float, numpy_dtype, require_kind, unify_dtypes
-
-Dtypes = Sequence[str | None]
-NUMBERS = ("float", "int", "uint")
+from nnvm_mlir.dialects.nnvm.types import (
+    KINDS,
+    NUMBERS,
+    Dtypes,
+    is_float,
+    numpy_dtype,
+    require_kind,
+    unify_dtypes,
+)
 
 
 class Unary(SameShape):
     """An element-wise function of one tensor; result and operand have one shape and dtype.
 
     Class attributes:
-        kinds: what the operand may hold.
         formula: the function `(a, x)` on an array in computing precision.
     """
 
@@ -38,18 +42,11 @@ class Unary(SameShape):
     output = result()
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         return {}
 
     @classmethod
-    def infer_dtype(  # noqa: D102
-        cls, a: Attributes, ins: Dtypes, outs: Dtypes
-    ) -> tuple[list[str | None], list[str | None]]:
-        require_kind(ins, cls.kinds)
-        return super().infer_dtype(a, ins, outs)
-
-    @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         dtype = cls.infer_dtype(a, [str(x.dtype)], [None])[1][0]
         with np.errstate(all="ignore"):
             return np.asarray(cls.formula(a, numeric.widen(x))).astype(numpy_dtype(dtype or ""))
@@ -67,7 +64,7 @@ class Rounding(Number):
     rounding: ClassVar[Callable[..., Any]]
 
     @classmethod
-    def formula(cls, a: Attributes, x: np.ndarray) -> Any:  # noqa: D102
+    def formula(cls, a: Attributes, x: np.ndarray) -> Any:
         return cls.rounding(x) if is_float(str(x.dtype)) else x
 
 
@@ -75,7 +72,7 @@ class Predicate(Unary):
     """An element-wise test; the result is bool."""
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         require_kind(ins, cls.kinds)
@@ -88,7 +85,7 @@ class Predicate(Unary):
 class Copy(Unary, name="copy"):
     """x."""
 
-    kinds = (*NUMBERS, "bool")
+    kinds = KINDS
     formula = staticmethod(lambda a, x: x)
 
 
@@ -150,7 +147,7 @@ class Clip(Number, name="clip"):
     a_max = attribute(Float)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if math.isnan(a.a_min) or math.isnan(a.a_max):
             raise ValueError("attributes 'a_min' and 'a_max' must not be NaN")
 
@@ -164,7 +161,7 @@ class Clip(Number, name="clip"):
         return int(low), int(high)
 
     @classmethod
-    def formula(cls, a: Attributes, x: np.ndarray) -> Any:  # noqa: D102
+    def formula(cls, a: Attributes, x: np.ndarray) -> Any:
         low, high = (numeric.constant(bound, str(x.dtype)) for bound in cls.bounds(a, str(x.dtype)))
         return np.minimum(np.maximum(x, low), high)
 
@@ -175,12 +172,12 @@ class Cast(Unary, name="cast"):
     Floats truncate towards zero and saturate, NaN becomes 0; integers wrap; bool is x != 0.
     """
 
-    kinds = (*NUMBERS, "bool")
+    kinds = KINDS
     dtype = attribute(DType)
     formula = staticmethod(lambda a, x: numeric.cast(x, a.dtype))
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         return list(ins), [unify_dtypes([*outs, a.dtype])]
@@ -313,7 +310,7 @@ class IsInf(Predicate, name="is_inf"):
 class LogicalNot(Predicate, name="logical_not"):
     """Whether x is 0 (or false)."""
 
-    kinds = (*NUMBERS, "bool")
+    kinds = KINDS
     formula = staticmethod(lambda a, x: x == 0)
 
 
@@ -337,7 +334,7 @@ class WithScalar(Number):
     combine: ClassVar[Callable[..., Any]]
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         refined, results = super().infer_dtype(a, ins, outs)
@@ -347,7 +344,7 @@ class WithScalar(Number):
         return refined, results
 
     @classmethod
-    def formula(cls, a: Attributes, x: np.ndarray) -> Any:  # noqa: D102
+    def formula(cls, a: Attributes, x: np.ndarray) -> Any:
         return cls.combine(x, np.asarray(numeric.constant(a.scalar, str(x.dtype))))
 
 

@@ -43,12 +43,12 @@ class Pad(Operator, name="pad"):
     mode = attribute(Str, "constant", choices=("constant", "edge", "reflect", "wrap"))
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         pairs = [a.pad_width[2 * i : 2 * i + 2] for i in axes]
         return {"pad_width": tuple(n for pair in pairs for n in pair)}
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if len(a.pad_width) % 2 or any(width < 0 for width in a.pad_width):
             raise ValueError(f"expects a pair of widths >= 0 per dimension, got {a.pad_width}")
 
@@ -58,7 +58,7 @@ class Pad(Operator, name="pad"):
         return list(zip(a.pad_width[::2], a.pad_width[1::2], strict=True))
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         widths = cls.widths(a)
@@ -80,7 +80,7 @@ class Pad(Operator, name="pad"):
         return [data], [output]
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         options: dict[str, Any] = (
             {"constant_values": x.dtype.type(a.pad_value)} if a.mode == "constant" else {}
         )
@@ -96,12 +96,12 @@ class BroadcastTo(Operator, name="broadcast_to"):
     shape = attribute(Ints, ())
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if any(size < 0 for size in a.shape):
             raise ValueError(f"expects sizes >= 0, got shape {a.shape}")
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data = ins[0]
@@ -118,7 +118,7 @@ class BroadcastTo(Operator, name="broadcast_to"):
         return [data], refine(outs, [tuple(shape)])
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         return np.broadcast_to(x, cls.infer_shape(a, [x.shape], [None])[1][0])  # type: ignore[arg-type]
 
 
@@ -143,7 +143,7 @@ class ExpandLike(DataTyped, name="expand_like"):
         return tuple(i for i in range(rank) if i not in axes) if a.exclude else axes
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data, like = ins[0], unify_shapes([ins[1], *outs])
@@ -173,9 +173,7 @@ class ExpandLike(DataTyped, name="expand_like"):
         return tuple(1 if i in new else next(sizes) for i in range(len(like)))
 
     @classmethod
-    def evaluate(  # noqa: D102
-        cls, a: Attributes, x: np.ndarray, shape_like: np.ndarray
-    ) -> np.ndarray:
+    def evaluate(cls, a: Attributes, x: np.ndarray, shape_like: np.ndarray) -> np.ndarray:
         expanded = cls.expanded(a, x.shape, shape_like.shape)
         return np.broadcast_to(x.reshape(expanded), shape_like.shape)
 
@@ -189,7 +187,7 @@ class Tile(Operator, name="tile"):
     reps = attribute(Ints)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if any(count < 0 for count in a.reps):
             raise ValueError(f"expects reps >= 0, got {a.reps}")
 
@@ -201,11 +199,11 @@ class Tile(Operator, name="tile"):
         return list(zip(reps, (*[1] * (rank - len(data)), *data), strict=True))
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(count * size for count, size in cls.aligned(a, data))
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         return np.tile(x, a.reps)
 
 

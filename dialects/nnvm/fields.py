@@ -7,7 +7,8 @@
         output = result()
         strides = attribute(Ints, (1, 1))
 
-An attribute kind converts between Python values and MLIR attributes; it is the only place that knows how each is spelled in IR.
+An attribute kind converts between Python values and MLIR attributes; it is the only place that
+knows how each is spelled in IR.
 """
 
 from __future__ import annotations
@@ -73,17 +74,17 @@ class Int(Kind):
     expected = "an integer"
 
     @classmethod
-    def normalize(cls, value: Any) -> int:  # noqa: D102
+    def normalize(cls, value: Any) -> int:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise TypeError(f"expected {cls.expected}, got {value!r}")
         return value.__index__()
 
     @classmethod
-    def encode(cls, value: int) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: int) -> ir.Attribute:
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> int:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> int:
         if not isinstance(attr, ir.IntegerAttr) or isinstance(attr, ir.BoolAttr):
             raise TypeError(f"expected {cls.expected}, got {attr}")
         return ir.IntegerAttr(attr).value
@@ -95,15 +96,15 @@ class Float(Kind):
     expected = "a number"
 
     @classmethod
-    def normalize(cls, value: Any) -> float:  # noqa: D102
+    def normalize(cls, value: Any) -> float:
         return float(value)
 
     @classmethod
-    def encode(cls, value: float) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: float) -> ir.Attribute:
         return ir.FloatAttr.get(ir.F64Type.get(), value)
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> float:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> float:
         if isinstance(attr, ir.FloatAttr):
             return ir.FloatAttr(attr).value
         raise TypeError(f"expected {cls.expected}, got {attr}")
@@ -115,17 +116,17 @@ class Bool(Kind):
     expected = "a boolean"
 
     @classmethod
-    def normalize(cls, value: Any) -> bool:  # noqa: D102
+    def normalize(cls, value: Any) -> bool:
         if value not in (0, 1):
             raise TypeError(f"expected {cls.expected}, got {value!r}")
         return bool(value)
 
     @classmethod
-    def encode(cls, value: bool) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: bool) -> ir.Attribute:
         return ir.BoolAttr.get(value)
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> bool:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> bool:
         if not isinstance(attr, ir.BoolAttr):
             raise TypeError(f"expected {cls.expected}, got {attr}")
         return ir.BoolAttr(attr).value
@@ -137,17 +138,17 @@ class Str(Kind):
     expected = "a string"
 
     @classmethod
-    def normalize(cls, value: Any) -> str:  # noqa: D102
+    def normalize(cls, value: Any) -> str:
         if not isinstance(value, str):
             raise TypeError(f"expected {cls.expected}, got {value!r}")
         return value
 
     @classmethod
-    def encode(cls, value: str) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: str) -> ir.Attribute:
         return ir.StringAttr.get(value)
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> str:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> str:
         if not isinstance(attr, ir.StringAttr):
             raise TypeError(f"expected {cls.expected}, got {attr}")
         return ir.StringAttr(attr).value
@@ -159,16 +160,16 @@ class Ints(Kind):
     expected = "a list of integers"
 
     @classmethod
-    def normalize(cls, value: Any) -> tuple[int, ...]:  # noqa: D102
+    def normalize(cls, value: Any) -> tuple[int, ...]:
         items = [value] if hasattr(value, "__index__") else value
         return tuple(Int.normalize(item) for item in items)
 
     @classmethod
-    def encode(cls, value: tuple[int, ...]) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: tuple[int, ...]) -> ir.Attribute:
         return ir.DenseI64ArrayAttr.get(list(value))
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> tuple[int, ...]:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> tuple[int, ...]:
         if not isinstance(attr, ir.DenseI64ArrayAttr):
             raise TypeError(f"expected {cls.expected} (array<i64: ...>), got {attr}")
         return tuple(ir.DenseI64ArrayAttr(attr))
@@ -180,15 +181,15 @@ class IntOrInts(Kind):
     expected = "an integer or a list of integers"
 
     @classmethod
-    def normalize(cls, value: Any) -> int | tuple[int, ...]:  # noqa: D102
+    def normalize(cls, value: Any) -> int | tuple[int, ...]:
         return Int.normalize(value) if hasattr(value, "__index__") else Ints.normalize(value)
 
     @classmethod
-    def encode(cls, value: int | tuple[int, ...]) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: int | tuple[int, ...]) -> ir.Attribute:
         return Int.encode(value) if isinstance(value, int) else Ints.encode(value)
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> int | tuple[int, ...]:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> int | tuple[int, ...]:
         return (Int if isinstance(attr, ir.IntegerAttr) else Ints).decode(attr)
 
 
@@ -198,15 +199,15 @@ class Floats(Kind):
     expected = "a list of numbers"
 
     @classmethod
-    def normalize(cls, value: Any) -> tuple[float, ...]:  # noqa: D102
+    def normalize(cls, value: Any) -> tuple[float, ...]:
         return tuple(float(item) for item in value)
 
     @classmethod
-    def encode(cls, value: tuple[float, ...]) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: tuple[float, ...]) -> ir.Attribute:
         return ir.DenseF64ArrayAttr.get(list(value))
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> tuple[float, ...]:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> tuple[float, ...]:
         if not isinstance(attr, ir.DenseF64ArrayAttr):
             raise TypeError(f"expected {cls.expected} (array<f64: ...>), got {attr}")
         return tuple(ir.DenseF64ArrayAttr(attr))
@@ -218,15 +219,15 @@ class Strs(Kind):
     expected = "a list of strings"
 
     @classmethod
-    def normalize(cls, value: Any) -> tuple[str, ...]:  # noqa: D102
+    def normalize(cls, value: Any) -> tuple[str, ...]:
         return tuple(Str.normalize(item) for item in value)
 
     @classmethod
-    def encode(cls, value: tuple[str, ...]) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: tuple[str, ...]) -> ir.Attribute:
         return ir.ArrayAttr.get([ir.StringAttr.get(item) for item in value])
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> tuple[str, ...]:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> tuple[str, ...]:
         if not isinstance(attr, ir.ArrayAttr):
             raise TypeError(f"expected {cls.expected}, got {attr}")
         return tuple(Str.decode(item) for item in ir.ArrayAttr(attr))
@@ -238,18 +239,18 @@ class DType(Kind):
     expected = "an element type"
 
     @classmethod
-    def normalize(cls, value: Any) -> str:  # noqa: D102
+    def normalize(cls, value: Any) -> str:
         name = value if isinstance(value, str) else np.dtype(value).name
         if name not in DTYPES:
             raise ValueError(f"expected one of {', '.join(DTYPES)}, got {value!r}")
         return name
 
     @classmethod
-    def encode(cls, value: str) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: str) -> ir.Attribute:
         return ir.TypeAttr.get(element_type(value))
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> str:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> str:
         if isinstance(attr, ir.TypeAttr):
             name = dtype_name(ir.TypeAttr(attr).value)
             if name is not None:
@@ -263,11 +264,11 @@ class Tensor(Kind):
     expected = "a dense constant"
 
     @classmethod
-    def normalize(cls, value: Any) -> np.ndarray:  # noqa: D102
+    def normalize(cls, value: Any) -> np.ndarray:
         return np.asarray(value)
 
     @classmethod
-    def encode(cls, value: np.ndarray) -> ir.Attribute:  # noqa: D102
+    def encode(cls, value: np.ndarray) -> ir.Attribute:
         tensor_type = TensorType.of(value)
         if tensor_type.dtype == "bool":
             packed = np.packbits(value, axis=None, bitorder="little")
@@ -282,7 +283,7 @@ class Tensor(Kind):
         )
 
     @classmethod
-    def decode(cls, attr: ir.Attribute) -> np.ndarray:  # noqa: D102
+    def decode(cls, attr: ir.Attribute) -> np.ndarray:
         if not isinstance(attr, ir.DenseElementsAttr):
             raise TypeError(f"expected {cls.expected}, got {attr}")
         dense = ir.DenseElementsAttr(attr)

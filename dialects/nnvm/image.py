@@ -23,7 +23,7 @@ from nnvm_mlir.dialects.nnvm.interpolation import Axis, Taps
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, Operator
 from nnvm_mlir.dialects.nnvm.types import Shape, known, show
-from nnvm_mlir.dialects.nnvm.window import agree, check_numbers, parse_layout
+from nnvm_mlir.dialects.nnvm.window import agree, check_numbers, parse_layout, permuted_layout
 
 
 class Resample(Operator):
@@ -44,7 +44,7 @@ class Resample(Operator):
         return 0.0
 
     @classmethod
-    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:
         return interpolation.resample(data, cls.taps(a, data.shape), cls.extrapolation(a))
 
 
@@ -60,12 +60,11 @@ class ImageResample(Resample):
     layout = attribute(Str, "NCHW")
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
-        layout = Layout.parse(a.layout)
-        return None if layout.is_blocked else {"layout": "".join(a.layout[i] for i in axes)}
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
+        return permuted_layout(a.layout, axes)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         parse_layout(a.layout, cls.axes)
 
     @classmethod
@@ -85,7 +84,7 @@ class ImageResample(Resample):
         return [layout.index(axis) for axis in cls.axes]
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if ins[0] is None:
@@ -99,7 +98,7 @@ class ImageResample(Resample):
         return [data], [out]
 
     @classmethod
-    def taps(cls, a: Attributes, shape: Sequence[int]) -> dict[int, Taps]:  # noqa: D102
+    def taps(cls, a: Attributes, shape: Sequence[int]) -> dict[int, Taps]:
         dims = cls.dims(a)
         lengths = [shape[dim] for dim in dims]
         result = {}
@@ -133,13 +132,13 @@ class Upsampling(ImageResample, name="upsampling"):
     method = attribute(Str, "NEAREST_NEIGHBOR", choices=METHODS)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         super().check(a)
         if a.scale < 1:
             raise ValueError(f"attribute 'scale' must be positive, got {a.scale}")
 
     @classmethod
-    def target(cls, a: Attributes, sizes: Sequence[int | None]) -> Sequence[int | None]:  # noqa: D102
+    def target(cls, a: Attributes, sizes: Sequence[int | None]) -> Sequence[int | None]:
         return [None if size is None else size * a.scale for size in sizes]
 
 
@@ -151,16 +150,16 @@ class Resize(ImageResample, name="resize"):
     align_corners = attribute(Bool, False)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         super().check(a)
         check_numbers("size", a.size, cls.axes, 1)
 
     @classmethod
-    def target(cls, a: Attributes, sizes: Sequence[int | None]) -> Sequence[int | None]:  # noqa: D102
+    def target(cls, a: Attributes, sizes: Sequence[int | None]) -> Sequence[int | None]:
         return a.size
 
     @classmethod
-    def coordinates(cls, a: Attributes) -> str:  # noqa: D102
+    def coordinates(cls, a: Attributes) -> str:
         return "align_corners" if a.align_corners else "asymmetric"
 
 
@@ -198,7 +197,7 @@ class Interpolate(Resample, name="interpolate"):
     roi = attribute(Floats, ())
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         starts, ends = a.roi[:rank], a.roi[rank:]
         roi = (*(starts[i] for i in axes), *(ends[i] for i in axes)) if a.roi else ()
         return {
@@ -208,7 +207,7 @@ class Interpolate(Resample, name="interpolate"):
         }
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         rank = len(a.size)
         if any(n < 0 for n in a.size):
             raise ValueError(f"attribute 'size' must not be negative, got {a.size}")
@@ -223,7 +222,7 @@ class Interpolate(Resample, name="interpolate"):
             )
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if ins[0] is not None and len(ins[0]) != len(a.size):
@@ -236,11 +235,11 @@ class Interpolate(Resample, name="interpolate"):
         return list(ins), [agree("output", outs[0], a.size)]
 
     @classmethod
-    def extrapolation(cls, a: Attributes) -> float:  # noqa: D102
+    def extrapolation(cls, a: Attributes) -> float:
         return a.extrapolation_value
 
     @classmethod
-    def taps(cls, a: Attributes, shape: Sequence[int]) -> dict[int, Taps]:  # noqa: D102
+    def taps(cls, a: Attributes, shape: Sequence[int]) -> dict[int, Taps]:
         rank, coordinates = len(shape), a.coordinate_transformation_mode
         result = {}
         for dim, (length, size) in enumerate(zip(shape, a.size, strict=True)):

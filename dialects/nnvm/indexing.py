@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm.fields import (
-    Bool,
     DType,
     Float,
     Int,
@@ -22,7 +21,7 @@ from nnvm_mlir.dialects.nnvm.fields import (
     operand,
     result,
 )
-from nnvm_mlir.dialects.nnvm.numeric import constant, widen
+from nnvm_mlir.dialects.nnvm.numeric import constant
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, Operator, normalize_axis, refine
 from nnvm_mlir.dialects.nnvm.types import (
     Shape,
@@ -51,7 +50,7 @@ class Gathering(Operator):
     fusion = Fusion.INJECTIVE
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         _require_integers(ins[1])
@@ -71,7 +70,7 @@ class Take(Gathering, name="take"):
     axis = attribute(Int, None)
 
     @classmethod
-    def result_shapes(  # noqa: D102
+    def result_shapes(
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
     ) -> tuple[int, ...]:
         if a.axis is None:
@@ -82,9 +81,7 @@ class Take(Gathering, name="take"):
         return (*data[:axis], *indices, *data[axis + 1 :])
 
     @classmethod
-    def evaluate(  # noqa: D102
-        cls, a: Attributes, data: np.ndarray, indices: np.ndarray
-    ) -> np.ndarray:
+    def evaluate(cls, a: Attributes, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         size = data.size if a.axis is None else data.shape[a.axis]
         return np.take(data, resolved(indices, size), a.axis)
 
@@ -101,16 +98,14 @@ class GatherElements(Gathering, name="gather_elements"):
     axis = attribute(Int, 0)
 
     @classmethod
-    def result_shapes(  # noqa: D102
+    def result_shapes(
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
     ) -> tuple[int, ...]:
         _check_elements(a.axis, data, indices)
         return indices
 
     @classmethod
-    def evaluate(  # noqa: D102
-        cls, a: Attributes, data: np.ndarray, indices: np.ndarray
-    ) -> np.ndarray:
+    def evaluate(cls, a: Attributes, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         return data[_element_positions(a.axis, data, indices)]
 
 
@@ -128,7 +123,7 @@ class GatherNd(Gathering, name="gather_nd"):
     batch_dims = attribute(Int, 0)
 
     @classmethod
-    def result_shapes(  # noqa: D102
+    def result_shapes(
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
     ) -> tuple[int, ...]:
         batch = a.batch_dims
@@ -144,9 +139,7 @@ class GatherNd(Gathering, name="gather_nd"):
         return (*indices[1:], *data[depth:])
 
     @classmethod
-    def evaluate(  # noqa: D102
-        cls, a: Attributes, data: np.ndarray, indices: np.ndarray
-    ) -> np.ndarray:
+    def evaluate(cls, a: Attributes, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         batch, depth = a.batch_dims, indices.shape[0]
         points = indices.shape[1:]
         own = np.meshgrid(*map(np.arange, points), indexing="ij")[:batch] if points else []
@@ -173,7 +166,7 @@ class Scattering(Operator):
     reduction = attribute(Str, "none", choices=tuple(REDUCTIONS))
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         _require_integers(ins[1])
@@ -188,7 +181,7 @@ class Scattering(Operator):
         raise NotImplementedError
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data, indices, updates = unify_shapes([ins[0], *outs]), ins[1], ins[2]
@@ -206,14 +199,14 @@ class ScatterElements(Scattering, name="scatter_elements"):
     axis = attribute(Int, 0)
 
     @classmethod
-    def update_shape(  # noqa: D102
+    def update_shape(
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
     ) -> tuple[int, ...]:
         _check_elements(a.axis, data, indices)
         return indices
 
     @classmethod
-    def evaluate(  # noqa: D102
+    def evaluate(
         cls, a: Attributes, data: np.ndarray, indices: np.ndarray, updates: np.ndarray
     ) -> np.ndarray:
         output, combine = data.copy(), REDUCTIONS[a.reduction]
@@ -228,7 +221,7 @@ class ScatterNd(Scattering, name="scatter_nd"):
     """Each slice of updates meets a slice of `data`, at the position in a row of `indices`."""
 
     @classmethod
-    def update_shape(  # noqa: D102
+    def update_shape(
         cls, a: Attributes, data: tuple[int, ...], indices: tuple[int, ...]
     ) -> tuple[int, ...]:
         if not indices or indices[-1] > len(data):
@@ -240,7 +233,7 @@ class ScatterNd(Scattering, name="scatter_nd"):
         return (*indices[:-1], *data[indices[-1] :])
 
     @classmethod
-    def evaluate(  # noqa: D102
+    def evaluate(
         cls, a: Attributes, data: np.ndarray, indices: np.ndarray, updates: np.ndarray
     ) -> np.ndarray:
         output, combine = data.copy(), REDUCTIONS[a.reduction]
@@ -269,18 +262,18 @@ class OneHot(Operator, name="one_hot"):
     dtype = attribute(DType, "float32")
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if a.depth < 0:
             raise ValueError(f"expects depth >= 0, got {a.depth}")
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         return list(ins), [unify_dtypes([a.dtype, *outs])]
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if ins[0] is None:
@@ -289,7 +282,7 @@ class OneHot(Operator, name="one_hot"):
         return list(ins), refine(outs, [(*ins[0][:axis], a.depth, *ins[0][axis:])])
 
     @classmethod
-    def evaluate(cls, a: Attributes, indices: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, indices: np.ndarray) -> np.ndarray:
         axis = normalize_axis(a.axis, indices.ndim + 1)
         wide = indices.astype(np.float64 if is_float(str(indices.dtype)) else np.int64)
         wanted = np.expand_dims(np.where(wide < 0, wide + a.depth, wide), axis)
@@ -298,56 +291,6 @@ class OneHot(Operator, name="one_hot"):
         hit = wanted == np.arange(a.depth).reshape(shape)
         on, off = constant(a.on_value, a.dtype), constant(a.off_value, a.dtype)
         return np.where(hit, on, off).astype(numpy_dtype(a.dtype))
-
-
-class TopK(Operator, name="top_k"):
-    """The `k` largest (smallest) elements along `axis`, best first, and their int64 positions.
-
-    Of equal elements the one with the lower index comes first. NaN counts as the largest. Without
-    `sorted` the order is unspecified; it is the same here.
-    """
-
-    data = operand()
-    output = result()
-    indices = result()
-    k = attribute(Int)
-    axis = attribute(Int, -1)
-    largest = attribute(Bool, True)
-    sorted = attribute(Bool, True)
-
-    @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
-        if a.k < 0:
-            raise ValueError(f"expects k >= 0, got {a.k}")
-
-    @classmethod
-    def infer_dtype(  # noqa: D102
-        cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
-    ) -> tuple[list[str | None], list[str | None]]:
-        dtype = unify_dtypes([ins[0], outs[0]])
-        return [dtype], [dtype, unify_dtypes(["int64", outs[1]])]
-
-    @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> list[tuple[int, ...]]:  # noqa: D102
-        axis = normalize_axis(a.axis, len(data))
-        if a.k > data[axis]:
-            raise ValueError(f"expects k of at most {data[axis]}, the size of the axis; got {a.k}")
-        shape = (*data[:axis], a.k, *data[axis + 1 :])
-        return [shape, shape]
-
-    @classmethod
-    def evaluate(  # noqa: D102
-        cls, a: Attributes, x: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        axis = normalize_axis(a.axis, x.ndim)
-        keys = widen(x)
-        if a.largest:  # a stable ascending sort of the mirrored data, mirrored
-            mirrored = np.argsort(np.flip(keys, axis), axis, kind="stable")
-            order = x.shape[axis] - 1 - np.flip(mirrored, axis)
-        else:
-            order = np.argsort(keys, axis, kind="stable")
-        order = np.take(order, np.arange(a.k), axis).astype(np.int64)
-        return np.take_along_axis(x, order, axis), order
 
 
 def resolved(indices: np.ndarray, size: int) -> np.ndarray:

@@ -110,11 +110,6 @@ class Layout:
         """The block size of a split axis, else None."""
         return next((size for name, size in self.dims if name == axis and size is not None), None)
 
-    def block_index(self, axis: str) -> int | None:
-        """The dimension that holds the inner part of a split axis, else None."""
-        block = self.block(axis)
-        return None if block is None else self.dims.index((axis, block))
-
     def is_convertible(self, target: Layout) -> bool:
         """Whether a tensor in this layout can be brought into `target`: both have the same axes."""
         return set(self.axes) == set(target.axes)
@@ -204,12 +199,3 @@ class Layout:
             pairs = list(itertools.pairwise(points))
             atoms.extend((axis, low, high) for low, high in reversed(pairs))
         return atoms
-
-
-def is_layout_of(text: str, axes: str) -> bool:
-    """Whether `text` spells a permutation or blocking of the axes, e.g. of "NCHW".
-
-    Raises:
-        ValueError: `text` is not a layout.
-    """
-    return set(Layout.parse(text).axes) == set(axes)

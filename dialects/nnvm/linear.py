@@ -12,14 +12,14 @@ from math import prod
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm import numeric
-from nnvm_mlir.dialects.nnvm.elementwise import NUMBERS, Dtypes
 from nnvm_mlir.dialects.nnvm.fields import Bool, Int, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, Operator
 from nnvm_mlir.dialects.nnvm.shapes import broadcast_shapes
 from nnvm_mlir.dialects.nnvm.types import (
+    NUMBERS,
+    Dtypes,
     Shape,
     known,
-    require_kind,
     show,
     unify_dtypes,
     unify_shapes,
@@ -30,13 +30,7 @@ class Product(Operator):
     """A contraction of floats or integers, all of one dtype."""
 
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
-
-    @classmethod
-    def infer_dtype(  # noqa: D102
-        cls, a: Attributes, ins: Dtypes, outs: Dtypes
-    ) -> tuple[list[str | None], list[str | None]]:
-        require_kind(ins, NUMBERS)
-        return super().infer_dtype(a, ins, outs)
+    kinds = NUMBERS
 
 
 class Dense(Product, name="dense"):
@@ -53,12 +47,12 @@ class Dense(Product, name="dense"):
     use_bias = attribute(Bool, True)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if a.units < 1:
             raise ValueError(f"attribute 'units': expected at least 1, got {a.units}")
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if len(ins) != 2 + a.use_bias:
@@ -77,7 +71,7 @@ class Dense(Product, name="dense"):
         return [data, weight, *bias], [output]
 
     @classmethod
-    def evaluate(cls, a: Attributes, data: np.ndarray, weight: np.ndarray, *bias: np.ndarray):  # noqa: D102
+    def evaluate(cls, a: Attributes, data: np.ndarray, weight: np.ndarray, *bias: np.ndarray):
         product = np.matmul(numeric.widen(data), numeric.widen(weight).T)
         for values in bias:
             product = product + numeric.widen(values)
@@ -109,7 +103,9 @@ class Matmul(Product, name="matmul"):
         return [s[::-1] if flip else s for s, flip in zip(matrices, transposed, strict=True)]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(
+        cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]
+    ) -> tuple[int, ...]:
         left, right = cls.operand_shapes(a, lhs, rhs)
         if left[-1] != right[0]:
             raise ValueError(
@@ -118,7 +114,7 @@ class Matmul(Product, name="matmul"):
         return left[:-1] + right[1:]
 
     @classmethod
-    def evaluate(cls, a: Attributes, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
         left, right = (numeric.widen(np.atleast_2d(x)) for x in (lhs, rhs))
         left = left.T if a.transpose_a else left
         right = right.T if a.transpose_b else right
@@ -158,7 +154,9 @@ class BatchMatmul(StackedProduct, name="batch_matmul"):
     transpose_b = attribute(Bool, False)
 
     @classmethod
-    def result_shapes(cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(
+        cls, a: Attributes, lhs: tuple[int, ...], rhs: tuple[int, ...]
+    ) -> tuple[int, ...]:
         for name, shape in (("transpose_a", lhs), ("transpose_b", rhs)):
             if getattr(a, name) and len(shape) < 2:
                 raise ValueError(
@@ -169,7 +167,7 @@ class BatchMatmul(StackedProduct, name="batch_matmul"):
         return cls.product_shape(left, right)
 
     @classmethod
-    def evaluate(cls, a: Attributes, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
         left = lhs.swapaxes(-1, -2) if a.transpose_a else lhs
         right = rhs.swapaxes(-1, -2) if a.transpose_b else rhs
         return np.asarray(np.matmul(numeric.widen(left), numeric.widen(right))).astype(lhs.dtype)
@@ -208,16 +206,14 @@ class MatmulInteger(StackedProduct, name="matmul_integer"):
         return shape
 
     @classmethod
-    def result_shapes(  # noqa: D102
-        cls, a: Attributes, *shapes: tuple[int, ...]
-    ) -> tuple[int, ...]:
+    def result_shapes(cls, a: Attributes, *shapes: tuple[int, ...]) -> tuple[int, ...]:
         lhs, rhs, lhs_zero, rhs_zero = shapes
         cls.zero_point_shape(lhs_zero, lhs, True)
         cls.zero_point_shape(rhs_zero, rhs, False)
         return cls.product_shape(lhs, rhs)
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         for dtype in ins:
@@ -227,7 +223,7 @@ class MatmulInteger(StackedProduct, name="matmul_integer"):
         return [lhs, rhs, lhs, rhs], [unify_dtypes([*outs, "int32"])]
 
     @classmethod
-    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:
         lhs, rhs, lhs_zero, rhs_zero = (x.astype(np.int32) for x in arrays)
         lhs_zero = lhs_zero.reshape(cls.zero_point_shape(lhs_zero.shape, lhs.shape, True))
         rhs_zero = rhs_zero.reshape(cls.zero_point_shape(rhs_zero.shape, rhs.shape, False))

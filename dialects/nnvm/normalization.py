@@ -25,7 +25,7 @@ class Normalizing(SameShape):
     """Operators of one floating-point dtype (and one shape, unless they say otherwise)."""
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         dtype = unify_dtypes([*ins, *outs])
@@ -55,7 +55,7 @@ class BatchNorm(Normalizing, name="batch_norm"):
     scale = attribute(Bool, True)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data = unify_shapes([ins[0], outs[0]])
@@ -66,7 +66,7 @@ class BatchNorm(Normalizing, name="batch_norm"):
         return [data, *[per_channel] * 4], [data, per_channel, per_channel]
 
     @classmethod
-    def evaluate(  # noqa: D102
+    def evaluate(
         cls, a: Attributes, x: np.ndarray, *parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         axis = normalize_axis(a.axis, x.ndim)
@@ -90,12 +90,12 @@ class Dropout(SameShape, name="dropout"):
     rate = attribute(Float, 0.5)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if not 0 <= a.rate <= 1:
             raise ValueError(f"expects a rate from 0 to 1, got {a.rate}")
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return x, np.ones_like(x)
 
 
@@ -107,11 +107,11 @@ class AlongAxis(Normalizing):
     axis = attribute(Int, -1)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         return {"axis": axes.index(normalize_axis(a.axis, rank))}
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         shapes = super().infer_shape(a, ins, outs)
@@ -124,7 +124,7 @@ class Softmax(AlongAxis, name="softmax"):
     """exp(x) / sum(exp(x)) along `axis`."""
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         wide = widen(x)
         raised = np.exp(wide - wide.max(a.axis, keepdims=True, initial=-np.inf))
         return (raised / raised.sum(a.axis, keepdims=True)).astype(x.dtype)
@@ -134,7 +134,7 @@ class LogSoftmax(AlongAxis, name="log_softmax"):
     """log(softmax(x)) along `axis`, without computing the small quotient."""
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         wide = widen(x)
         shifted = wide - wide.max(a.axis, keepdims=True, initial=-np.inf)
         return (shifted - np.log(np.exp(shifted).sum(a.axis, keepdims=True))).astype(x.dtype)
@@ -155,7 +155,7 @@ class LayerNorm(Normalizing, name="layer_norm"):
     epsilon = attribute(Float, 1e-5)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data = unify_shapes([ins[0], *outs])
@@ -170,7 +170,7 @@ class LayerNorm(Normalizing, name="layer_norm"):
         return [data, *parameters], [data]
 
     @classmethod
-    def evaluate(  # noqa: D102
+    def evaluate(
         cls, a: Attributes, x: np.ndarray, gamma: np.ndarray, beta: np.ndarray | None = None
     ) -> np.ndarray:
         axes = tuple(range(normalize_axis(a.axis, x.ndim), x.ndim))
@@ -190,7 +190,7 @@ class InstanceNorm(Normalizing, name="instance_norm"):
     epsilon = attribute(Float, 1e-5)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data = unify_shapes([ins[0], *outs])
@@ -202,7 +202,7 @@ class InstanceNorm(Normalizing, name="instance_norm"):
         return [data, per_channel, per_channel], [data]
 
     @classmethod
-    def evaluate(  # noqa: D102
+    def evaluate(
         cls, a: Attributes, x: np.ndarray, gamma: np.ndarray, beta: np.ndarray
     ) -> np.ndarray:
         along = (-1, *[1] * (x.ndim - 2))
@@ -211,15 +211,13 @@ class InstanceNorm(Normalizing, name="instance_norm"):
         return output.astype(x.dtype)
 
 
-class Lrn(Normalizing, name="lrn"):
+class Lrn(AlongAxis, name="lrn"):
     """Local response normalisation: x / (bias + alpha / size * sum(x ** 2)) ** beta.
 
     The sum is over `size` neighbours along `axis`, of which floor((size - 1) / 2) come before the
     element, as far as there are any.
     """
 
-    data = operand()
-    output = result()
     size = attribute(Int)
     axis = attribute(Int, 1)
     alpha = attribute(Float)
@@ -227,22 +225,9 @@ class Lrn(Normalizing, name="lrn"):
     bias = attribute(Float)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
-        return {"axis": axes.index(normalize_axis(a.axis, rank))}
-
-    @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if a.size < 1:
             raise ValueError(f"expects size >= 1, got {a.size}")
-
-    @classmethod
-    def infer_shape(  # noqa: D102
-        cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
-    ) -> tuple[list[Shape], list[Shape]]:
-        shapes = super().infer_shape(a, ins, outs)
-        if shapes[0][0] is not None:
-            normalize_axis(a.axis, len(shapes[0][0]))
-        return shapes
 
     @classmethod
     def window(cls, a: Attributes) -> tuple[int, int]:
@@ -251,7 +236,7 @@ class Lrn(Normalizing, name="lrn"):
         return before, a.size - 1 - before
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         wide = widen(x)
         moved = np.moveaxis(wide * wide, a.axis, -1)
         padded = np.pad(moved, [(0, 0)] * (x.ndim - 1) + [cls.window(a)])
@@ -272,7 +257,7 @@ class L2Normalize(Normalizing, name="l2_normalize"):
     axis = attribute(Ints)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         return {"axis": moved_axes(a.axis, axes)}
 
     @classmethod
@@ -281,7 +266,7 @@ class L2Normalize(Normalizing, name="l2_normalize"):
         return normalize_axes(a.axis, rank) or tuple(range(rank))
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         shapes = super().infer_shape(a, ins, outs)
@@ -290,7 +275,7 @@ class L2Normalize(Normalizing, name="l2_normalize"):
         return shapes
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         wide = widen(x)
         total = (wide * wide).sum(cls.axes(a, x.ndim), keepdims=True)
         return (wide / np.sqrt(np.maximum(total, wide.dtype.type(a.eps)))).astype(x.dtype)

@@ -1,7 +1,8 @@
 """`Operator`, the base of every operation of the dialect: what an operator *means*.
 
-A subclass declares its operands, results and attributes (see `fields`) and states its rules as class methods on plain Python data,
-so that they run and are tested without MLIR. How an operator is *implemented* lives in `lowering`.
+A subclass declares its operands, results and attributes (see `fields`) and states its rules as
+class methods on plain Python data, so that they run and are tested without MLIR. How an operator is
+*implemented* lives in `lowering`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from nnvm_mlir.dialects.nnvm.fields import Attribute, Operand, Result
 from nnvm_mlir.dialects.nnvm.types import (
+    KINDS,
     Shape,
     StaticType,
     TensorType,
     is_known,
+    require_kind,
     show,
     unify_dtypes,
     unify_shapes,
@@ -45,9 +46,9 @@ OPERATORS: dict[str, type[Operator]] = {}
 VARIADIC_LIMIT = 64
 """How many operands or results a variadic field may have.
 
-IRDL takes the values of one variadic field to be of one type. So each of them is an optional field of its own, and an
-attribute tells which are there: `operandSegmentSizes` or `resultSegmentSizes`, an array of as many ones as there are values,
-followed by zeros.
+IRDL takes the values of one variadic field to be of one type. So each of them is an optional field
+of its own, and an attribute tells which are there: `operandSegmentSizes` or `resultSegmentSizes`,
+an array of as many ones as there are values, followed by zeros.
 """
 
 Attributes = SimpleNamespace
@@ -59,6 +60,7 @@ class Operator(ir.OpView):
 
     Class attributes:
         fusion: its pattern kind.
+        kinds: what the operands may hold, unless `infer_dtype` says otherwise.
         is_view: whether the result is the first operand's buffer seen under another shape.
         checks_data: whether operand values can be wrong at run time (an index out of range), which compiled code reports.
         fields: declared operands, results and attributes, in order.
@@ -68,6 +70,7 @@ class Operator(ir.OpView):
     _ODS_REGIONS = (0, True)
 
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
+    kinds: ClassVar[Sequence[str]] = KINDS
     is_view: ClassVar[bool] = False
     checks_data: ClassVar[bool] = False
     operand_fields: ClassVar[tuple[Operand, ...]] = ()
@@ -75,14 +78,19 @@ class Operator(ir.OpView):
     attribute_fields: ClassVar[dict[str, Attribute]] = {}
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
-        """Collects the declared fields; with a name, registers the operator."""
+        """Collects the declared fields; with a name, registers the operator.
+
+        Raises:
+            ValueError: a field hides what every operation offers, or the name is taken.
+        """
         super().__init_subclass__(**kwargs)
-        declared = {key: value for key, value in vars(cls).items()}
         operands, results = [], []
         attributes = dict(cls.attribute_fields)
-        for key, field in declared.items():
+        for key, field in list(vars(cls).items()):
             if not isinstance(field, Operand | Result | Attribute):
                 continue
+            if hasattr(Operator, key):
+                raise ValueError(f"{cls.__name__}: a field named {key!r} would hide Operator.{key}")
             field.name = key
             if isinstance(field, Operand):
                 operands.append(field)
@@ -116,7 +124,8 @@ class Operator(ir.OpView):
     def result_shapes(cls, a: Attributes, *shapes: Any, **_: Any) -> Any:
         """Result shapes from operand shapes that are wholly known.
 
-        Returns one shape, or a list of one shape per result. Raises ValueError for operands that do not fit.
+        Returns one shape, or a list of one shape per result. Raises ValueError for operands that do
+        not fit.
         """
         raise NotImplementedError(f"{cls.OPERATION_NAME} has no shape rule")
 
@@ -126,7 +135,8 @@ class Operator(ir.OpView):
     ) -> tuple[list[Shape], list[Shape]]:
         """Refines what is known of operand and result shapes, in both directions.
 
-        The default asks `result_shapes` once all operands are known. Raises ValueError for a conflict.
+        The default asks `result_shapes` once all operands are known. Raises ValueError for a
+        conflict.
         """
         if not all(is_known(shape) for shape in ins):
             return list(ins), list(outs)
@@ -137,6 +147,7 @@ class Operator(ir.OpView):
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         """Refines dtypes in both directions. The default, NNVM's: all operands and results have one dtype."""
+        require_kind(ins, cls.kinds)
         dtype = unify_dtypes([*ins, *outs])
         return [dtype] * len(ins), [dtype] * len(outs)
 
@@ -313,7 +324,9 @@ class Operator(ir.OpView):
                 continue
             missing = VARIADIC_LIMIT + len(fields) - 1 - count
             if missing < 0:
-                raise ValueError(f"takes at most {count + missing} values, got {count}: use several operations")
+                raise ValueError(
+                    f"takes at most {count + missing} values, got {count}: use several operations"
+                )
             attributes[key] = ir.DenseI32ArrayAttr.get([1] * count + [0] * missing)
         return attributes
 
@@ -330,7 +343,7 @@ class SameShape(Operator):
     """Operators whose operands and results all have one shape, known from any of them."""
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         shape = unify_shapes([*ins, *outs])

@@ -22,11 +22,15 @@ from nnvm_mlir.dialects.nnvm.window import (
     extent,
     ones,
     parse_layout,
+    permuted_layout,
     relayout,
     sliding_windows,
     window_count,
     zeros,
 )
+
+MAX_TAPS = 2**31 - 1
+"""Most positions that a window may have: each of them is looked at for every element of the result."""
 
 
 class Pool(Spatial):
@@ -55,17 +59,15 @@ class Pool(Spatial):
     ceil_mode = attribute(Bool, False)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
-        return (
-            None
-            if Layout.parse(a.layout).is_blocked
-            else {"layout": "".join(a.layout[i] for i in axes)}
-        )
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
+        return permuted_layout(a.layout, axes)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         for what in ("pool_size", "strides", "dilation"):
             check_numbers(what, getattr(a, what), cls.axes, 1)
+        if prod(a.pool_size) > MAX_TAPS:
+            raise ValueError(f"pool_size {a.pool_size} has more than {MAX_TAPS} positions")
         begins_ends(a.padding, len(cls.axes))
         parse_layout(a.layout, cls.axes)
 
@@ -104,7 +106,7 @@ class Pool(Spatial):
         return low, high
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         Layout.parse(a.layout).check_shape(data)
         shape = list(data)
         for dim, count in zip(cls.dims(a), cls.counts(a, data), strict=True):
@@ -130,7 +132,7 @@ class MaxPool(Pool):
     """The largest element of every window; NaN if there is one."""
 
     @classmethod
-    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:
         return cls.patches(a, data, lowest(str(data.dtype))).max(axis=cls.window_dims(data))
 
 
@@ -162,14 +164,14 @@ class MaxPoolIndices(Pool):
     storage_order = attribute(Int, 0, choices=(0, 1))
 
     @classmethod
-    def result_shapes(  # type: ignore[override]  # noqa: D102
+    def result_shapes(  # type: ignore[override]
         cls, a: Attributes, data: tuple[int, ...]
     ) -> list[tuple[int, ...]]:
         shape = super().result_shapes(a, data)
         return [shape, shape]
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         (dtype,), (values,) = super().infer_dtype(a, ins, outs[:1])
@@ -189,7 +191,7 @@ class MaxPoolIndices(Pool):
         return strides
 
     @classmethod
-    def evaluate(cls, a: Attributes, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
+    def evaluate(cls, a: Attributes, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         layout = Layout.parse(a.layout)
         plain = Layout.parse(data_layout(cls.axes))
         sizes = known(layout.convert_shape(data.shape, plain))
@@ -255,7 +257,7 @@ class AvgPool(Pool):
         return result
 
     @classmethod
-    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:
         dtype = str(data.dtype)
         wide = cls.accumulator(dtype)
         taps = cls.patches(a, data.astype(numpy_dtype(wide)), 0)
@@ -287,15 +289,11 @@ class GlobalPool(Spatial):
     layout = attribute(Str, data_layout)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
-        return (
-            None
-            if Layout.parse(a.layout).is_blocked
-            else {"layout": "".join(a.layout[i] for i in axes)}
-        )
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
+        return permuted_layout(a.layout, axes)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         parse_layout(a.layout, cls.axes)
 
     @classmethod
@@ -305,7 +303,7 @@ class GlobalPool(Spatial):
         return sorted(layout.index(axis) for axis in cls.axes)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if ins[0] is None:
@@ -322,7 +320,7 @@ class GlobalMaxPool(GlobalPool):
     """The largest element of every channel; NaN if there is one."""
 
     @classmethod
-    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:
         return data.max(axis=tuple(cls.dims(a)), keepdims=True)
 
 
@@ -342,7 +340,7 @@ class GlobalAvgPool(GlobalPool):
     """The mean of every channel; sums and integers as in `AvgPool`."""
 
     @classmethod
-    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, data: np.ndarray) -> np.ndarray:
         dims, wide = tuple(cls.dims(a)), numpy_dtype(AvgPool.accumulator(str(data.dtype)))
         total = data.sum(axis=dims, dtype=wide, keepdims=True)
         count = np.array(prod(data.shape[i] for i in dims), wide)

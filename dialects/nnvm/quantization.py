@@ -8,10 +8,10 @@ from math import prod
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm import numeric
-from nnvm_mlir.dialects.nnvm.elementwise import Dtypes
 from nnvm_mlir.dialects.nnvm.fields import DType, Int, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, Operator, normalize_axis
 from nnvm_mlir.dialects.nnvm.types import (
+    Dtypes,
     Shape,
     is_known,
     require_kind,
@@ -38,7 +38,7 @@ class Quantization(Operator):
     axis = attribute(Int, 1)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data, parameters = unify_shapes([ins[0], *outs]), unify_shapes(ins[1:])
@@ -76,14 +76,14 @@ class QuantizeLinear(Quantization, name="quantize_linear"):
     dtype = attribute(DType, None)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if a.dtype is not None and a.dtype not in QUANTIZED:
             raise ValueError(
                 f"attribute 'dtype': expected one of {', '.join(QUANTIZED)}, got {a.dtype}"
             )
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         require_kind(ins[:1], ("float", "int"))
@@ -94,7 +94,7 @@ class QuantizeLinear(Quantization, name="quantize_linear"):
         return [ins[0], ins[1], dtype], [dtype]
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray):  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray):
         shape = cls.parameter_shape(a, x.shape, scale.shape)
         divisor, offset = (p.astype(np.float32).reshape(shape) for p in (scale, zero_point))
         with np.errstate(all="ignore"):
@@ -109,7 +109,7 @@ class DequantizeLinear(Quantization, name="dequantize_linear"):
     """
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         integer, real = unify_dtypes([ins[0], ins[2]]), unify_dtypes([ins[1], *outs])
@@ -119,7 +119,7 @@ class DequantizeLinear(Quantization, name="dequantize_linear"):
         return [integer, real, integer], [real]
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray):  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray):
         shape = cls.parameter_shape(a, x.shape, scale.shape)
         offset = zero_point.astype(np.int32).reshape(shape)
         factor = numeric.widen(scale).reshape(shape)

@@ -4,6 +4,7 @@ Shapes, with T time steps, batch B, input size I, hidden size H, D directions an
 (T, B, I), weight (D, G*H, I), recurrence (D, G*H, H), bias (D, 2*G*H) (of the input, then of the
 recurrence), states (D, B, H), sequence_lens (B). Results: y (T, D, B, H) and the final states
 (D, B, H). With `layout` 1 the batch comes first: data (B, T, I), states (B, D, H), y (B, T, D, H).
+With `kernel_layout` "IG" the gates come last: weight (D, I, G*H), recurrence (D, H, G*H).
 """
 
 from __future__ import annotations
@@ -50,9 +51,10 @@ class Recurrent(Operator):
     activation_beta = attribute(Floats, ())
     clip = attribute(Float, None)
     layout = attribute(Int, 0, choices=(0, 1))
+    kernel_layout = attribute(Str, "GI", choices=("GI", "IG"))
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if a.hidden_size < 1:
             raise ValueError(f"expects hidden_size >= 1, got {a.hidden_size}")
         expected = cls.directions(a) * len(cls.default_activations)
@@ -86,7 +88,10 @@ class Recurrent(Operator):
         """The shapes of all operands, sequence_lens included."""
         d, h, g = cls.directions(a), a.hidden_size, cls.gates
         data = (batch, steps, inputs) if a.layout else (steps, batch, inputs)
-        shapes: list[Shape] = [data, (d, g * h, inputs), (d, g * h, h), (d, 2 * g * h)]
+        kernels: list[Shape] = [(d, g * h, inputs), (d, g * h, h)]
+        if a.kernel_layout == "IG":
+            kernels = [(d, inputs, g * h), (d, h, g * h)]
+        shapes: list[Shape] = [data, *kernels, (d, 2 * g * h)]
         return [*shapes, *[cls.state_shape(a, batch)] * len(cls.states), (batch,)]
 
     @classmethod
@@ -96,7 +101,7 @@ class Recurrent(Operator):
         return (batch, d, h) if a.layout else (d, batch, h)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data = unify_shapes([ins[0], (None, None, None)])
@@ -111,7 +116,7 @@ class Recurrent(Operator):
         )
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         lengths = list(ins[len(cls.operand_fields) - 1 :])
@@ -142,9 +147,11 @@ class Recurrent(Operator):
         raise NotImplementedError
 
     @classmethod
-    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:  # noqa: D102
+    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         count = len(cls.operand_fields) - 1
         data, weight, recurrence, bias, *rest = (widen(x) for x in arrays[:count])
+        if a.kernel_layout == "IG":
+            weight, recurrence = weight.swapaxes(1, 2), recurrence.swapaxes(1, 2)
         first = list(rest[: len(cls.states)])
         peephole = rest[len(cls.states) :]
         if a.layout:
@@ -200,14 +207,14 @@ class Lstm(Recurrent, name="lstm"):
     input_forget = attribute(Bool, False)
 
     @classmethod
-    def operand_shapes(  # noqa: D102
+    def operand_shapes(
         cls, a: Attributes, steps: int | None, batch: int | None, inputs: int | None
     ) -> list[Shape]:
         *shapes, lengths = super().operand_shapes(a, steps, batch, inputs)
         return [*shapes, (cls.directions(a), 3 * a.hidden_size), lengths]
 
     @classmethod
-    def cell(  # noqa: D102
+    def cell(
         cls,
         a: Attributes,
         functions: Sequence[Activation],
@@ -249,7 +256,7 @@ class Gru(Recurrent, name="gru"):
     linear_before_reset = attribute(Bool, False)
 
     @classmethod
-    def cell(  # noqa: D102
+    def cell(
         cls,
         a: Attributes,
         functions: Sequence[Activation],
@@ -289,7 +296,7 @@ class Rnn(Recurrent, name="rnn"):
     y_h = result()
 
     @classmethod
-    def cell(  # noqa: D102
+    def cell(
         cls,
         a: Attributes,
         functions: Sequence[Activation],

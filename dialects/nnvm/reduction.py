@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm import numeric
-from nnvm_mlir.dialects.nnvm.elementwise import NUMBERS, Dtypes
 from nnvm_mlir.dialects.nnvm.fields import Bool, DType, Int, Ints, attribute, operand, result
 from nnvm_mlir.dialects.nnvm.operator import (
     Attributes,
@@ -21,7 +20,7 @@ from nnvm_mlir.dialects.nnvm.operator import (
     normalize_axis,
 )
 from nnvm_mlir.dialects.nnvm.shapes import reduced_shape
-from nnvm_mlir.dialects.nnvm.types import Shape, kind, require_kind, unify_dtypes
+from nnvm_mlir.dialects.nnvm.types import KINDS, NUMBERS, Dtypes, Shape, kind, unify_dtypes
 
 
 class Reduction(Operator):
@@ -42,7 +41,7 @@ class Reduction(Operator):
     exclude = attribute(Bool, False)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         if not a.keepdims:
             return None
         return {"axis": moved_axes(cls.axes(a, rank), axes), "exclude": False}
@@ -56,7 +55,7 @@ class Reduction(Operator):
         return tuple(i for i in range(rank) if i not in listed) if a.exclude else listed
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         return reduced_shape(data, cls.axes(a, len(data)), a.keepdims)
 
 
@@ -64,7 +63,6 @@ class Fold(Reduction):
     """A reduction by an associative function, in the operand's dtype.
 
     Class attributes:
-        kinds: what the operand may hold.
         fold: the function `(x, axes, keepdims)` on an array in computing precision.
     """
 
@@ -72,14 +70,7 @@ class Fold(Reduction):
     fold: ClassVar[Callable[..., Any]]
 
     @classmethod
-    def infer_dtype(  # noqa: D102
-        cls, a: Attributes, ins: Dtypes, outs: Dtypes
-    ) -> tuple[list[str | None], list[str | None]]:
-        require_kind(ins, cls.kinds)
-        return super().infer_dtype(a, ins, outs)
-
-    @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             value = cls.fold(numeric.widen(x), cls.axes(a, x.ndim), a.keepdims)
         return np.asarray(value).astype(x.dtype)
@@ -103,20 +94,20 @@ class Prod(Fold, name="prod"):
 class Max(Fold, name="max"):
     """The largest element, NaN if there is one; -inf or the smallest integer over an empty axis."""
 
-    kinds = (*NUMBERS, "bool")
+    kinds = KINDS
 
     @staticmethod
-    def fold(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:  # noqa: D102
+    def fold(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:
         return np.max(x, axes, keepdims=keepdims, initial=numeric.lowest(str(x.dtype)))
 
 
 class Min(Fold, name="min"):
     """The smallest element, NaN if there is one; inf or the largest integer over an empty axis."""
 
-    kinds = (*NUMBERS, "bool")
+    kinds = KINDS
 
     @staticmethod
-    def fold(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:  # noqa: D102
+    def fold(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:
         return np.min(x, axes, keepdims=keepdims, initial=numeric.highest(str(x.dtype)))
 
 
@@ -132,7 +123,7 @@ class Mean(Fold, name="mean"):
         return {"float": numeric.compute_dtype(dtype), "int": "int64"}.get(kind(dtype), "uint64")
 
     @classmethod
-    def fold(cls, x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:  # noqa: D102
+    def fold(cls, x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:
         dtype = cls.accumulator(str(x.dtype))
         count = prod(x.shape[axis] for axis in axes)
         total = np.sum(x, axes, dtype, keepdims=keepdims)
@@ -155,30 +146,30 @@ class ArgReduction(Reduction):
     find: ClassVar[Callable[..., Any]]
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         # The positions among the elements of several axes depend on the order of these.
         return super().permuted(a, rank, axes) if len(cls.axes(a, rank)) == 1 else None
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if kind(a.dtype) not in ("int", "uint"):
             raise ValueError(f"attribute 'dtype': expected an integer, got {a.dtype}")
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         shape = super().result_shapes(a, data)
         if 0 in (data[axis] for axis in cls.axes(a, len(data))):
             raise ValueError("expects at least one element along the reduced axes")
         return shape
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Dtypes, outs: Dtypes
     ) -> tuple[list[str | None], list[str | None]]:
         return list(ins), [unify_dtypes([*outs, a.dtype])]
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         axes = cls.axes(a, x.ndim)
         kept = [i for i in range(x.ndim) if i not in axes]
         count = prod(x.shape[axis] for axis in axes)
@@ -208,6 +199,7 @@ class Cumsum(SameShape, name="cumsum"):
     With `reverse` they start from the end. Accumulated as by `sum`.
     """
 
+    kinds = NUMBERS
     data = operand()
     output = result()
     axis = attribute(Int)
@@ -215,7 +207,7 @@ class Cumsum(SameShape, name="cumsum"):
     reverse = attribute(Bool, False)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         refined, results = super().infer_shape(a, ins, outs)
@@ -224,14 +216,7 @@ class Cumsum(SameShape, name="cumsum"):
         return refined, results
 
     @classmethod
-    def infer_dtype(  # noqa: D102
-        cls, a: Attributes, ins: Dtypes, outs: Dtypes
-    ) -> tuple[list[str | None], list[str | None]]:
-        require_kind(ins, NUMBERS)
-        return super().infer_dtype(a, ins, outs)
-
-    @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         ordered = np.flip(x, a.axis) if a.reverse else x
         wide = numeric.widen(ordered)
         sums = np.cumsum(wide, a.axis, wide.dtype)

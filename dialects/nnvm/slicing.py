@@ -39,11 +39,11 @@ class Concatenate(Operator, name="concatenate"):
     axis = attribute(Int, 1)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         return {"axis": axes.index(normalize_axis(a.axis, rank))}
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if not ins:
@@ -71,7 +71,7 @@ class Concatenate(Operator, name="concatenate"):
         return refined[:-1], refined[-1:]
 
     @classmethod
-    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:
         return np.concatenate(arrays, a.axis)
 
 
@@ -89,11 +89,11 @@ class Split(Operator, name="split"):
     axis = attribute(Int, 1)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         return {"axis": axes.index(normalize_axis(a.axis, rank))}
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         cuts = a.indices_or_sections
         if isinstance(cuts, int):
             if cuts < 1:
@@ -102,7 +102,7 @@ class Split(Operator, name="split"):
             raise ValueError(f"expects ascending cut points from 0, got {cuts}")
 
     @classmethod
-    def num_results(cls, a: Attributes) -> int:  # noqa: D102
+    def num_results(cls, a: Attributes) -> int:
         cuts = a.indices_or_sections
         return cuts if isinstance(cuts, int) else len(cuts) + 1
 
@@ -123,13 +123,13 @@ class Split(Operator, name="split"):
         return [0, *cuts, size]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> list[tuple[int, ...]]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> list[tuple[int, ...]]:
         axis = normalize_axis(a.axis, len(data))
         bounds = cls.bounds(a, data[axis])
         return [(*data[:axis], high - low, *data[axis + 1 :]) for low, high in pairwise(bounds)]
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> tuple[np.ndarray, ...]:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> tuple[np.ndarray, ...]:
         bounds = cls.bounds(a, x.shape[a.axis])
         return tuple(np.split(x, bounds[1:-1], a.axis))
 
@@ -149,7 +149,7 @@ class StridedSlice(Operator, name="strided_slice"):
     stride = attribute(Ints, ())
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:  # noqa: D102
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         missing = rank - len(a.begin)
         begin = (*a.begin, *[0] * missing)
         end = (*a.end, *[np.iinfo(np.int64).max] * missing)
@@ -161,7 +161,7 @@ class StridedSlice(Operator, name="strided_slice"):
         }
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if len(a.end) != len(a.begin) or len(a.stride) > len(a.begin):
             raise ValueError(
                 f"expects begin, end and stride of one length, got {a.begin}, {a.end}, {a.stride}"
@@ -182,11 +182,11 @@ class StridedSlice(Operator, name="strided_slice"):
         return taken + [range(size) for size in data[len(taken) :]]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(len(taken) for taken in cls.ranges(a, data))
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         return x[np.ix_(*cls.ranges(a, x.shape))] if x.ndim else x
 
 
@@ -203,7 +203,7 @@ class SliceLike(DataTyped, name="slice_like"):
     axis = attribute(Ints, ())
 
     @classmethod
-    def result_shapes(  # noqa: D102
+    def result_shapes(
         cls, a: Attributes, data: tuple[int, ...], shape_like: tuple[int, ...]
     ) -> tuple[int, ...]:
         common = min(len(data), len(shape_like))
@@ -219,9 +219,7 @@ class SliceLike(DataTyped, name="slice_like"):
         return tuple(shape)
 
     @classmethod
-    def evaluate(  # noqa: D102
-        cls, a: Attributes, x: np.ndarray, shape_like: np.ndarray
-    ) -> np.ndarray:
+    def evaluate(cls, a: Attributes, x: np.ndarray, shape_like: np.ndarray) -> np.ndarray:
         shape = cls.result_shapes(a, x.shape, shape_like.shape)
         return x[tuple(slice(size) for size in shape)]
 
@@ -235,7 +233,7 @@ class Flip(SameShape, name="flip"):
     axis = attribute(Int, 0)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         shapes = super().infer_shape(a, ins, outs)
@@ -244,7 +242,7 @@ class Flip(SameShape, name="flip"):
         return shapes
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         return np.flip(x, a.axis)
 
 
@@ -261,7 +259,7 @@ class Trilu(SameShape, name="trilu"):
     upper = attribute(Bool, True)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         shapes = super().infer_shape(a, ins, outs)
@@ -271,7 +269,7 @@ class Trilu(SameShape, name="trilu"):
         return shapes
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         return np.triu(x, a.k) if a.upper else np.tril(x, a.k)
 
 
@@ -297,7 +295,7 @@ class ReverseSequence(DataTyped, name="reverse_sequence"):
         return batch, time
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         data, lengths = unify_shapes([ins[0], *outs]), ins[1]
@@ -307,9 +305,7 @@ class ReverseSequence(DataTyped, name="reverse_sequence"):
         return [data, lengths], [data]
 
     @classmethod
-    def evaluate(  # noqa: D102
-        cls, a: Attributes, x: np.ndarray, sequence_lens: np.ndarray
-    ) -> np.ndarray:
+    def evaluate(cls, a: Attributes, x: np.ndarray, sequence_lens: np.ndarray) -> np.ndarray:
         batch, time = cls.axes(a, x.ndim)
         output = x.copy()
         source, target = (

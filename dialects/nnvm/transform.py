@@ -23,7 +23,7 @@ class DataTyped(Operator):
     """Operators whose first operand and results have one dtype; other operands have their own."""
 
     @classmethod
-    def infer_dtype(  # noqa: D102
+    def infer_dtype(
         cls, a: Attributes, ins: Sequence[str | None], outs: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None]]:
         dtype = unify_dtypes([ins[0], *outs])
@@ -42,7 +42,7 @@ class View(DataTyped):
     output = result()
 
     @classmethod
-    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, *arrays: np.ndarray) -> np.ndarray:
         return arrays[0].reshape(cls.result_shapes(a, *(x.shape for x in arrays)))
 
 
@@ -59,12 +59,12 @@ class Reshape(View, name="reshape"):
     allow_zero = attribute(Bool, False)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if any(code < -4 for code in a.shape):
             raise ValueError(f"expects shape codes of at least -4, got {a.shape}")
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if is_known(ins[0]):
@@ -74,7 +74,7 @@ class Reshape(View, name="reshape"):
         return list(ins), refine(outs, [tuple(None if c == -1 else c for c in a.shape)])
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         shape = _decode_shape(data, a.shape, a.allow_zero)
         if prod(shape) != prod(data):
             raise ValueError(
@@ -92,7 +92,7 @@ class ReshapeLike(View, name="reshape_like"):
     output = result()
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         like = unify_shapes([ins[1], *outs])
@@ -101,7 +101,7 @@ class ReshapeLike(View, name="reshape_like"):
         return [ins[0], like], [like]
 
     @classmethod
-    def result_shapes(  # noqa: D102
+    def result_shapes(
         cls, a: Attributes, data: tuple[int, ...], shape_like: tuple[int, ...]
     ) -> tuple[int, ...]:
         if prod(data) != prod(shape_like):
@@ -113,7 +113,7 @@ class Flatten(View, name="flatten"):
     """`data` as a matrix: the first dimension, and all others merged."""
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         if not data:
             raise ValueError("expects data of rank 1 or more, got a scalar")
         return data[0], prod(data[1:])
@@ -130,12 +130,12 @@ class ExpandDims(View, name="expand_dims"):
     num_newaxis = attribute(Int, 1)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         if a.num_newaxis < 0:
             raise ValueError(f"expects num_newaxis >= 0, got {a.num_newaxis}")
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         if ins[0] is None:
@@ -149,7 +149,7 @@ class ExpandDims(View, name="expand_dims"):
         return [(*shape[:at], *shape[at + a.num_newaxis :])], [shape]  # type: ignore[index]
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         return known(cls.infer_shape(a, [data], [None])[1][0])
 
 
@@ -159,7 +159,7 @@ class Squeeze(View, name="squeeze"):
     axis = attribute(Ints, ())
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         axes = normalize_axes(a.axis, len(data))
         for axis in axes:
             if data[axis] != 1:
@@ -185,7 +185,7 @@ class Permuting(Operator):
         raise NotImplementedError
 
     @classmethod
-    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def evaluate(cls, a: Attributes, x: np.ndarray) -> np.ndarray:
         if x.size == 0:
             return np.empty(known(cls.infer_shape(a, [x.shape], [None])[1][0]), x.dtype)
         for step in cls.reorders(a, x.shape):
@@ -209,7 +209,7 @@ class Transpose(Permuting, name="transpose"):
         return tuple(axis % rank for axis in a.axes)
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         known = ins[0] if ins[0] is not None else outs[0]
@@ -222,7 +222,7 @@ class Transpose(Permuting, name="transpose"):
         return [tuple(shape[axes.index(i)] for i in range(len(axes)))], [shape]  # type: ignore[index]
 
     @classmethod
-    def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:  # noqa: D102
+    def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:
         axes = cls.permutation(a, len(data))
         return (Reorder(data, axes, tuple(data[axis] for axis in axes)),)
 
@@ -237,13 +237,13 @@ class LayoutTransform(Permuting, name="__layout_transform__"):
     dst_layout = attribute(Str)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         source, target = Layout.parse(a.src_layout), Layout.parse(a.dst_layout)
         if not source.is_convertible(target):
             raise ValueError(f"layouts {source} and {target} do not have the same axes")
 
     @classmethod
-    def infer_shape(  # noqa: D102
+    def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:
         source, target = Layout.parse(a.src_layout), Layout.parse(a.dst_layout)
@@ -256,7 +256,7 @@ class LayoutTransform(Permuting, name="__layout_transform__"):
         return [unify_shapes([data, target.convert_shape(output, source)])], [output]  # type: ignore[arg-type]
 
     @classmethod
-    def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:  # noqa: D102
+    def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:
         return Layout.parse(a.src_layout).conversion(data, Layout.parse(a.dst_layout))
 
 
@@ -271,11 +271,11 @@ class DepthToSpace(Permuting, name="depth_to_space"):
     mode = attribute(Str, "DCR", choices=("DCR", "CRD"))
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         _check_block_size(a)
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         batch, channels, height, width = _images(data)
         block = a.block_size
         if channels % block**2:
@@ -285,7 +285,7 @@ class DepthToSpace(Permuting, name="depth_to_space"):
         return batch, channels // block**2, height * block, width * block
 
     @classmethod
-    def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:  # noqa: D102
+    def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:
         result = cls.result_shapes(a, data)
         batch, channels, block = *result[:2], a.block_size
         pixels = data[2:]
@@ -304,11 +304,11 @@ class SpaceToDepth(Permuting, name="space_to_depth"):
     block_size = attribute(Int)
 
     @classmethod
-    def check(cls, a: Attributes) -> None:  # noqa: D102
+    def check(cls, a: Attributes) -> None:
         _check_block_size(a)
 
     @classmethod
-    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:  # noqa: D102
+    def result_shapes(cls, a: Attributes, data: tuple[int, ...]) -> tuple[int, ...]:
         batch, channels, height, width = _images(data)
         block = a.block_size
         if height % block or width % block:
@@ -318,7 +318,7 @@ class SpaceToDepth(Permuting, name="space_to_depth"):
         return batch, channels * block**2, height // block, width // block
 
     @classmethod
-    def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:  # noqa: D102
+    def reorders(cls, a: Attributes, data: tuple[int, ...]) -> tuple[Reorder, ...]:
         result = cls.result_shapes(a, data)
         block = a.block_size
         expanded = (data[0], data[1], result[2], block, result[3], block)

@@ -1,7 +1,7 @@
 """Tensor types as plain Python data, and their MLIR spelling.
 
-Shape and dtype rules work on `TensorType` and never touch MLIR. What is not known is None: a dimension, a whole shape
-(unknown rank), or a dtype. In IR these are `?`, `*` and `!nnvm.unknown`.
+Shape and dtype rules work on `TensorType` and never touch MLIR. What is not known is None: a
+dimension, a whole shape (unknown rank), or a dtype. In IR these are `?`, `*` and `!nnvm.unknown`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from nnvm_mlir.mlir import ir
 
 Shape = tuple[int | None, ...] | None
+Dtypes = Sequence[str | None]
 
 Dim = TypeVar("Dim", int, int | None)
 """A dimension, for rules of which all results are known when all operands are."""
@@ -29,6 +30,10 @@ _MLIR_NAMES = {
 }  # fmt: skip
 _DTYPE_NAMES = {mlir: name for name, mlir in _MLIR_NAMES.items()}
 DTYPES = tuple(_MLIR_NAMES)
+
+NUMBERS = ("float", "int", "uint")
+KINDS = (*NUMBERS, "bool")
+"""What elements can be: see `kind`."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,11 @@ class TensorType:
         return self.size * itemsize(self.static.dtype)
 
     def __str__(self) -> str:
-        dims = "*x" if self.shape is None else "".join(f"{'?' if d is None else d}x" for d in self.shape)
+        dims = (
+            "*x"
+            if self.shape is None
+            else "".join(f"{'?' if d is None else d}x" for d in self.shape)
+        )
         return f"tensor<{dims}{_MLIR_NAMES[self.dtype] if self.dtype else '!nnvm.unknown'}>"
 
     def to_mlir(self) -> ir.Type:
@@ -95,7 +104,8 @@ class TensorType:
         if isinstance(mlir_type, ir.RankedTensorType):
             ranked = ir.RankedTensorType(mlir_type)
             shape = tuple(
-                None if ranked.is_dynamic_dim(i) else ranked.get_dim_size(i) for i in range(ranked.rank)
+                None if ranked.is_dynamic_dim(i) else ranked.get_dim_size(i)
+                for i in range(ranked.rank)
             )
             return TensorType(shape, dtype_name(ranked.element_type))
         if isinstance(mlir_type, ir.UnrankedTensorType):

@@ -62,6 +62,13 @@ def parse_layout(text: str, axes: str, letters: str = "NC") -> Layout:
     return layout
 
 
+def permuted_layout(layout: str, axes: Sequence[int]) -> dict[str, Any] | None:
+    """What `Operator.permuted` says when operand and result lie in the attribute `layout`."""
+    if Layout.parse(layout).is_blocked:
+        return None
+    return {"layout": "".join(layout[i] for i in axes)}
+
+
 def check_numbers(what: str, values: Sequence[int], axes: str, least: int) -> None:
     """Requires one number of at least `least` for each spatial axis. Raises ValueError."""
     if len(values) != len(axes) or min(values) < least:

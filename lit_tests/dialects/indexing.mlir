@@ -51,14 +51,6 @@ func.func @one_hot(%x0: tensor<2xi32>) -> tensor<*x!nnvm.unknown> {
   return %0 : tensor<*x!nnvm.unknown>
 }
 
-// CHECK-LABEL: func.func @top_k(
-// CHECK-SAME: -> (tensor<2x3xf16>, tensor<2x3xi64>) {
-func.func @top_k(%x0: tensor<2x9xf16>) -> (tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>) {
-  %0:2 = "nnvm.top_k"(%x0) {k = 3 : i64}
-    : (tensor<2x9xf16>) -> (tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>)
-  return %0#0, %0#1 : tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>
-}
-
 // CHECK-LABEL: func.func @updates(
 // CHECK-SAME: %{{.*}}: tensor<2x5xf32>) -> tensor<4x5xf32>
 func.func @updates(%x: tensor<4x5xf32>, %i: tensor<2x1xi64>, %updates: tensor<*x!nnvm.unknown>) -> tensor<*x!nnvm.unknown> {

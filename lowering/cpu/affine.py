@@ -1,6 +1,4 @@
-"""Affine forms over loop indices, and how flat ones are split into dimensions again. Plain data, no
-MLIR.
-"""
+"""Affine forms over loop indices, and how flat ones are split into dimensions again. Plain data, no MLIR."""
 
 from __future__ import annotations
 

@@ -1,12 +1,14 @@
 """Object files from a module of the LLVM dialect.
 
-LLVM runs in processes of its own (`llc`, and `opt` before it for kernels that are plain loops): they work side by side, their memory
-goes with them, and nothing that LLVM does can take this process down.
+LLVM runs in processes of its own (`llc`, and `opt` before it for kernels that are plain loops):
+they work side by side, their memory goes with them, and nothing that LLVM does can take this
+process down.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import platform
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +19,7 @@ from nnvm_mlir.errors import CompileError
 from nnvm_mlir.graph import ENTRY
 from nnvm_mlir.lowering.cpu.loops import PLAIN_LOOPS
 from nnvm_mlir.mlir import ir, llvm, translate_module_to_llvmir
+from nnvm_mlir.pipeline import count_operations
 from nnvm_mlir.runtime.program import ENTRY as PROGRAM_ENTRY
 from nnvm_mlir.target import Target, default_threads
 
@@ -71,7 +74,7 @@ def _add_program_entry(module: ir.Module) -> None:
 def _split(module: ir.Module) -> list[Part]:
     """Parts of about equal size, one for each usable core; kernels that are plain loops apart, since they need more of LLVM."""
     parts = [Part(optimize=False) for _ in range(default_threads())] + [Part(optimize=True)]
-    sized = [(_size(f), f) for f in _functions(module) if f.regions[0].blocks]
+    sized = [(count_operations(f.operation), f) for f in _functions(module) if f.regions[0].blocks]
     for size, function in sorted(sized, key=lambda pair: -pair[0]):
         if PLAIN_LOOPS in function.attributes:
             part = parts[-1]
@@ -111,7 +114,7 @@ def _translate(module: ir.Module, part: Part) -> str:
 
 
 def _compile(optimize: bool, text: str, target: Target) -> bytes:
-    options = [f"-mcpu={target.cpu}"]
+    options = [f"-mtriple={platform.machine()}-unknown-linux-gnu", f"-mcpu={target.cpu}"]
     data = text.encode()
     if optimize:
         data = _run("opt", ["-O3", *options], data)
@@ -139,18 +142,6 @@ def _tool(name: str) -> Path:
 
 def _functions(module: ir.Module) -> list[llvm.LLVMFuncOp]:
     return [op for op in module.body.operations if isinstance(op, llvm.LLVMFuncOp)]
-
-
-def _size(function: llvm.LLVMFuncOp) -> int:
-    count = 0
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
-    return count
 
 
 def _references(function: ir.Operation) -> list[str]:

@@ -1,5 +1,4 @@
-"""Contractions and window reductions: convolutions, matrix products, pooling, with what is fused
-around them.
+"""Contractions and window reductions: convolutions, matrix products, pooling, with what is fused around them.
 
 The generator is driven by the loops and accesses of one reducing `linalg.generic` of the form `acc
 = acc op f(inputs...)`, never by the name of an operator: `reduction_problem.py` brings a kernel

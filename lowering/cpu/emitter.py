@@ -16,9 +16,7 @@ from nnvm_mlir.mlir import arith, func, ir, memref, vector
 from nnvm_mlir.target import Target
 
 Index: TypeAlias = int | ir.Value
-"""A position or a size: an integer where it is known while generating, else a value of type
-`index`.
-"""
+"""A position or a size: an integer where it is known while generating, else a value of type `index`."""
 
 # Up to this stride, loading everything between and shuffling is faster than gathering.
 _PICKED_STRIDE = 4
@@ -117,9 +115,7 @@ class Emitter:
     def constant(
         self, value: float | int | bool, element: ir.Type, lanes: int | None = None
     ) -> ir.Value:
-        """`value` of type `element`, or a vector of `lanes` copies; one operation a function, in
-        its entry block.
-        """
+        """`value` of type `element`, or a vector of `lanes` copies; one operation a function, in its entry block."""
         return self._constant(
             (_bits(value), element, lanes), lambda: splat_attribute(value, element, lanes)
         )
@@ -144,9 +140,7 @@ class Emitter:
         return self._constants[key]
 
     def table(self, values: Sequence[int], name: str) -> ir.Value:
-        """A read-only `memref<Nxindex>` that holds `values`: a private global of the module called
-        `name`.
-        """
+        """A read-only `memref<Nxindex>` that holds `values`: a private global of the module called `name`."""
         type_ = ir.MemRefType.get([len(values)], self._index)
         tensor = ir.RankedTensorType.get([len(values)], self._index)
         data = ir.DenseElementsAttr.get(
@@ -224,9 +218,7 @@ class Emitter:
     def store(
         self, value: ir.Value, buffer: ir.Value, at: Index, mask: ir.Value | None = None
     ) -> None:
-        """Stores a scalar or a vector (the lanes of `mask` only) at position `at` of a
-        one-dimensional memref.
-        """
+        """Stores a scalar or a vector (the lanes of `mask` only) at position `at` of a one-dimensional memref."""
         if not isinstance(value.type, ir.VectorType):
             memref.StoreOp(value, buffer, [self.index(at)])
         elif mask is None:
@@ -315,8 +307,7 @@ class Emitter:
         body: Callable[..., Iterable[ir.Value] | None],
         carried: Sequence[ir.Value] = (),
     ) -> list[ir.Value]:
-        """`for i in range(lower, upper, step)`: `body(i, *carried)` returns the next values of
-        `carried`.
+        """`for i in range(lower, upper, step)`: `body(i, *carried)` returns the next values of `carried`.
 
         Emits `scf.for`, or just the body where it is known to run once (and nothing where it never
         runs).
@@ -341,8 +332,7 @@ class Emitter:
     def parallel(
         self, lower: Index, upper: Index, step: int, body: Callable[[Index], None]
     ) -> None:
-        """A loop whose iterations are independent: spread over the target's threads if it has
-        several.
+        """A loop whose iterations are independent: spread over the target's threads if it has several.
 
         A kernel may have one of them, as its outermost loop.
         """

@@ -1,5 +1,4 @@
-"""The scalar side of kernels: regions of generics re-emitted on vectors, and trees of element-wise
-generics.
+"""The scalar side of kernels: regions of generics re-emitted on vectors, and trees of element-wise generics.
 
 `emit_region` evaluates the body of one generic on vectors (or scalars). `expression` joins
 element-wise generics that feed each other into one tree over the loops of whoever asks;
@@ -19,9 +18,7 @@ from nnvm_mlir.lowering.cpu.tensor_ops import constant_value, defining_op
 from nnvm_mlir.mlir import arith, ir
 
 Position = Callable[[int], ir.Value]
-"""Gives the index of a loop as a value of type `index`, or as a vector of them where a value is a
-vector.
-"""
+"""Gives the index of a loop as a value of type `index`, or as a vector of them where a value is a vector."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +43,7 @@ class Accumulator:
 
 @dataclass(frozen=True, eq=False)
 class Apply:
-    """A result of an element-wise generic, equal only to itself: a tree may share parts, many times
-    over.
+    """A result of an element-wise generic, equal only to itself: a tree may share parts, many times over.
 
     Attributes:
         generic: whose region to evaluate.
@@ -118,9 +114,7 @@ def apply(
     accumulators: Mapping[Result, Form] | None = None,
     shared: Shared | None = None,
 ) -> Apply:
-    """The tree of a result of `generic` whose loops are `forms` over the caller's loops; see
-    `expression`.
-    """
+    """The tree of a result of `generic` whose loops are `forms` over the caller's loops; see `expression`."""
     shared = {} if shared is None else shared
     key = (generic, result, forms)
     if key in shared:

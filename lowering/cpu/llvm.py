@@ -1,6 +1,4 @@
-"""From kernels on memrefs, vectors and loops to the LLVM dialect: the pipeline of passes, one
-reason a line.
-"""
+"""From kernels on memrefs, vectors and loops to the LLVM dialect: the pipeline of passes, one reason a line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The slow path that takes everything: a kernel function as plain loops over scalars, for LLVM's
-own vectoriser.
+"""The slow path that takes everything: a kernel function as plain loops over scalars, for LLVM's own vectoriser.
 
 It is the reference for the generators as well. Bufferisation allocates; kernels must not, so every
 allocation becomes a place in a workspace that the caller passes as the last argument.

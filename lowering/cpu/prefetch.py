@@ -115,6 +115,7 @@ class Prefetcher:
     ):
         self._e = e
         self._stream = stream
+        self.operand = stream.operand
         self._buffer = buffer
         self._base = base
         row: Index = 0

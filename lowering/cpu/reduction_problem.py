@@ -91,8 +91,7 @@ class Combine:
 
 @dataclass(frozen=True)
 class Problem:
-    """A reduction in normal form. All forms are over its loops; the last loop is over the lanes of
-    a vector.
+    """A reduction in normal form. All forms are over its loops; the last loop is over the lanes of a vector.
 
     Attributes:
         kernel: the kernel function.

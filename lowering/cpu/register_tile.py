@@ -127,9 +127,7 @@ class RegisterTile:
         widths: dict[int, int],
         ordinals: Sequence[Index] = (),
     ) -> None:
-        """Emits the loops from level `len(origin)` on. `ordinals` are the tiles already chosen by
-        the parallel loop.
-        """
+        """Emits the loops from level `len(origin)` on. `ordinals` are the tiles already chosen by the parallel loop."""
         level = len(origin)
         if level == len(segments):
             Tile(self, origin, widths).emit()
@@ -245,9 +243,7 @@ class Tile:
                     e.scatter(value, buffer, at, stride, self._mask(point))
 
     def base(self, form: Form) -> Index:
-        """Value of a form at the tile's origin, for the first iteration of the reduction and the
-        first lane.
-        """
+        """Value of a form at the tile's origin, for the first iteration of the reduction and the first lane."""
         if form not in self._bases:
             loops = self.problem.parallel_loops
             self._bases[form] = self.e.linear(
@@ -262,9 +258,7 @@ class Tile:
     def read(
         self, buffer: ir.Value, at: Index, stride: int, mask: ir.Value | None, other: float = 0
     ) -> ir.Value:
-        """Elements `stride` apart for the lanes of `mask`, `other` in the rest; one for all lanes
-        for stride 0.
-        """
+        """Elements `stride` apart for the lanes of `mask`, `other` in the rest; one for all lanes for stride 0."""
         lanes = self.problem.lanes
         if stride == 0:
             return self.e.broadcast(self.e.load(buffer, at), self._result_lanes)

@@ -56,7 +56,7 @@ def load_tile(point: Point, access: Access) -> list[ir.Value]:
     crosswise = access.map(_swap_last)
     rows = [
         Point(e, point.buffers, [*outer, e.add(along, i), cross], lanes).load(crosswise)
-        for i in range(lanes)
+        for i in range(lanes)  # type: ignore[arg-type]  # a point of vectors
     ]
     return transpose(rows)
 

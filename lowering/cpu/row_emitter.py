@@ -77,7 +77,7 @@ class _Values(Evaluation):
         if node in self._known:
             return self._known[node]
         if isinstance(node, Accumulator):
-            return self._results[Result(node.generic, node.index)]
+            return self._results[Result(node.generic, node.index)]  # type: ignore[arg-type]
         return super().value(node)
 
 

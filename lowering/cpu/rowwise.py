@@ -100,7 +100,10 @@ def _read_back(program: Program, stored: Stored) -> Program:
     passes = [
         part
         if number <= stored.number
-        else tuple(replace(r, operands=tuple(None if o is None else change(o) for o in r.operands)) for r in part)
+        else tuple(
+            replace(r, operands=tuple(None if o is None else change(o) for o in r.operands))
+            for r in part
+        )
         for number, part in enumerate(program.passes)
     ]
     outputs = [replace(o, node=change(o.node)) for o in program.outputs]

@@ -76,6 +76,7 @@ def choose(problem: Problem, target: Target) -> Schedule:
         inner = reductions[-1] if reductions else None
         flat = (
             not problem.dot
+            and inner is not None
             and len(reductions) > 1
             and (inner in guarded_loops(problem) or problem.sizes[inner] < _LONG_LOOP)
         )
@@ -172,9 +173,7 @@ def _cheapest(
 def _contraction_tile(
     problem: Problem, target: Target, streamed: Sequence[Operand], broadcast: Sequence[Operand]
 ) -> tuple[int, ...]:
-    """A tile of vectors (loops of the streamed operand) times broadcast elements (loops of the
-    other).
-    """
+    """A tile of vectors (loops of the streamed operand) times broadcast elements (loops of the other)."""
     inner_first = sorted(problem.parallel_loops, key=lambda d: problem.output.coefficients[d])
     rows = [d for d in inner_first if _depends(broadcast, d) and not _depends(streamed, d)]
     columns = [d for d in inner_first if _depends(streamed, d) and not _depends(broadcast, d)]
@@ -251,9 +250,7 @@ def _window_tile(problem: Problem, target: Target, window: int | None) -> tuple[
 
 
 def _is_peeled(problem: Problem, window: int, widths: Sequence[int]) -> bool:
-    """Whether padding of `window` is always known while generating: it depends on the tiled loop,
-    or there is none.
-    """
+    """Whether padding of `window` is always known while generating: it depends on the tiled loop, or there is none."""
     for operand in problem.operands:
         for guard in operand.access.guards:
             along_lanes = guard.form.coefficients[problem.lane_loop] != 0
@@ -297,9 +294,7 @@ def _contraction_order(
 def _parallel_loops(
     problem: Problem, target: Target, widths: Sequence[int], order: Sequence[int]
 ) -> int:
-    """How many of the outer loops the threads share: enough for every thread to get nearly the
-    same.
-    """
+    """How many of the outer loops the threads share: enough for every thread to get nearly the same."""
     if target.threads == 1 or math.prod(problem.sizes) < _PARALLEL_WORK:
         return 0
     tiles = 1

@@ -33,9 +33,7 @@ from nnvm_mlir.mlir import func, ir
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of the kernel function, or one of its `constant_tables`, which are numbered after
-    the arguments.
-    """
+    """An argument of the kernel function, or one of its `constant_tables`, which are numbered after the arguments."""
 
     index: int
 
@@ -111,9 +109,7 @@ class Access:
         )
 
     def compose(self, forms: Sequence[Form], dims: int) -> Access:
-        """This access with loop i replaced by `forms[i]`, which are over `dims` loops of somebody
-        else.
-        """
+        """This access with loop i replaced by `forms[i]`, which are over `dims` loops of somebody else."""
         return self.map(lambda form: form.compose(forms, dims))
 
 
@@ -278,9 +274,7 @@ class Reader:
         return generic
 
     def access(self, value: ir.Value, forms: Sequence[Form], sizes: Sequence[int]) -> Access:
-        """Traces element `forms` (one a dimension, over loops of `sizes`) of `value` to the buffer
-        it lies in.
-        """
+        """Traces element `forms` (one a dimension, over loops of `sizes`) of `value` to the buffer it lies in."""
         element = element_of(value.type)
         guards: list[Guard] = []
         padding: float | int | None = None
@@ -361,9 +355,7 @@ class Reader:
 
 
 def _filled(generic: Generic, number: int) -> Constant | None:
-    """The constant that a generic just copies (a generalised linalg.fill or broadcast of a
-    constant).
-    """
+    """The constant that a generic just copies (a generalised linalg.fill or broadcast of a constant)."""
     value = generic.yielded[number]
     op = producer(value)
     if op is None:
@@ -482,9 +474,7 @@ def _inside_insert(
 
 
 def loops_of(op: ir.Operation) -> tuple[tuple[int, ...], Form]:
-    """Trip counts of the loops of a `linalg.generic`, and the position that they write in its first
-    result.
-    """
+    """Trip counts of the loops of a `linalg.generic`, and the position that they write in its first result."""
     maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
     subscripts = [[_form(e, map_.n_dims) for e in map_.results] for map_ in maps]
     operands = list(op.operands)

@@ -1,6 +1,4 @@
-"""What padding means for one register tile: iterations that are left out, and lanes that are
-masked.
-"""
+"""What padding means for one register tile: iterations that are left out, and lanes that are masked."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ class TilePadding:
         return problem.tail
 
     def needs(self, point: Point, loop: int | None, index: int) -> bool:
-        """Whether any lane of `point` needs iteration `index` of reduction `loop` (None: the
-        reduction as a whole).
-        """
+        """Whether any lane of `point` needs iteration `index` of reduction `loop` (None: the reduction as a whole)."""
         return all(any(lanes) for lanes in self._lanes(point, loop, index))
 
     def is_whole(self, point: Point, loop: int | None, index: int) -> bool:

@@ -126,7 +126,7 @@ class TileReduction:
         if self._padding.touches(self._tile.points, step):
             return self._run_masked(step, inner, live, values, at, strides)
         if self._problem.dot and step == self._problem.block:
-            return self._run_blocks(live, values, at, strides)
+            return self._run_blocks(step, live, values, at, strides)
         lower, upper = self._bounds[step]
         if inner:
             return self._loop(inner, lower, upper, live, values, at, strides)
@@ -169,9 +169,7 @@ class TileReduction:
         at: list[Index],
         strides: Sequence[int],
     ) -> list[ir.Value]:
-        """A loop whose iterations are for some points only: each run of iterations for the same
-        points on its own.
-        """
+        """A loop whose iterations are for some points only: each run of iterations for the same points on its own."""
         points, padding = self._tile.points, self._padding
         runs: list[tuple[range, list[int], bool]] = []
         for index in range(self._problem.sizes[step]):
@@ -195,12 +193,15 @@ class TileReduction:
         return values
 
     def _run_blocks(
-        self, live: list[int], values: list[ir.Value], at: list[Index], strides: Sequence[int]
+        self,
+        block: int,
+        live: list[int],
+        values: list[ir.Value],
+        at: list[Index],
+        strides: Sequence[int],
     ) -> list[ir.Value]:
-        """The loop over the vectors of a dot product, the innermost; the last vector may be
-        partial.
-        """
-        blocks = self._problem.sizes[self._problem.block]
+        """The loop over the vectors of a dot product, the innermost; the last vector may be partial."""
+        blocks = self._problem.sizes[block]
         values = self._loop([], 0, blocks - 1, live, values, at, strides)
         self._last_block = True
         values = self._descend([], live, values, self._moved(at, strides, blocks - 1))
@@ -257,9 +258,7 @@ class TileReduction:
         return values
 
     def _work(self, taps: Sequence[Tap], live: list[int]) -> list[tuple[Tap, int]]:
-        """All taps of all points, ordered such that those which read the same element are
-        neighbours.
-        """
+        """All taps of all points, ordered such that those which read the same element are neighbours."""
         operands, points, padding = self._problem.operands, self._tile.points, self._padding
         moving = next((n for n, o in enumerate(operands) if not o.is_vector), 0)
         form = operands[moving].access.form
@@ -292,8 +291,7 @@ class TileReduction:
             return self._e.constant(access.source.value, access.element, self._problem.lanes)
         if not isinstance(access.source, Argument):
             raise Unsupported("a reduction of an undefined value")
-        stream = self._tile.kernel.stream
-        if self._prefetcher is not None and number == stream.operand:
+        if self._prefetcher is not None and number == self._prefetcher.operand:
             self._prefetcher.vector(at)
         buffer = self._tile.kernel.inputs[access.source.index]
         other = 0 if access.padding is None else access.padding
@@ -320,13 +318,13 @@ class TileReduction:
             self._e,
             stream,
             self._problem.sizes,
-            tile.kernel.inputs[access.source.index],
+            tile.kernel.inputs[access.source.index],  # type: ignore[union-attr]  # an argument
             tile.base(access.form),
             tile.origin,
         )
 
     def _prefetch_step(self, taps: Sequence[Tap], at: Sequence[Index]) -> None:
         if self._prefetcher is not None:
-            operand = self._tile.kernel.stream.operand
+            operand = self._prefetcher.operand
             for tap in taps:
                 self._prefetcher.step(self._e.add(at[operand], tap.offsets[operand]))

@@ -215,6 +215,12 @@ class LinalgBuilder:
             )
         return self.reshape(self.reshape(x, (prod(old),)), new)
 
+    def cast(self, x: ir.Value, source: str, target: str) -> ir.Value:
+        """A tensor of dtype `source` in dtype `target`; the tensor itself where they are the same."""
+        if source == target:
+            return x
+        return self.map(lambda value: cast(value, source, target), [x], [source], target)
+
     def reorder(self, x: ir.Value, step: Reorder) -> ir.Value:
         """A permuting copy: a transposition between two reshapes."""
         transposed = self.transpose(self.reshape(x, step.expanded), step.permutation)

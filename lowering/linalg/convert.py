@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from nnvm_mlir.errors import operation_error
+from nnvm_mlir.errors import location_error, operation_error
 from nnvm_mlir.graph import ENTRY, functions
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, storage_type
 from nnvm_mlir.lowering.linalg.registry import STATUS, apply_rule
 from nnvm_mlir.mlir import builtin, func, ir, memref
 from nnvm_mlir.pipeline import Pass, register_pass
+
+MAX_ELEMENTS = 2**40
+"""Elements of one tensor; in fused code it need not exist, but its indices must be numbers."""
 
 
 @register_pass
@@ -114,6 +118,7 @@ def convert_function(function: func.FuncOp) -> func.FuncOp:
                 with op.location:
                     results = apply_rule(builder, op, operands)
                 values.update(zip(op.results, results, strict=True))
+        require_possible_sizes(entry)
     except BaseException:
         converted.erase()
         raise
@@ -123,3 +128,15 @@ def convert_function(function: func.FuncOp) -> func.FuncOp:
             converted.attributes[key] = function.attributes[key]
     function.erase()
     return converted
+
+
+def require_possible_sizes(block: ir.Block) -> None:
+    """Refuses tensors whose offsets could overflow, such as data padded by 2^41. Raises CompileError."""
+    for op in block.operations:
+        for value in op.operation.results:
+            if not isinstance(value.type, ir.RankedTensorType):
+                continue
+            shape = value.type.shape
+            if math.prod(shape) > MAX_ELEMENTS:
+                what = f"needs a tensor of shape {'x'.join(map(str, shape))}"
+                raise location_error(op.location, f"{what}, the limit is {MAX_ELEMENTS} elements")

@@ -16,7 +16,7 @@ from nnvm_mlir.lowering.linalg.blocked import MisalignedError, relayout
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, shape_of
 from nnvm_mlir.lowering.linalg.convolution_nest import Channels, Layouts, Nest, Step
 from nnvm_mlir.lowering.linalg.registry import lowers
-from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
+from nnvm_mlir.lowering.linalg.scalars import Scalars
 from nnvm_mlir.mlir import ir, tensor
 
 
@@ -121,19 +121,13 @@ class _Convolution:
         shape = self.nest.output_shape(self.output_sizes)
         if bias is None:
             return self._b.fill(shape, self.wide, Scalars(self.wide).const(0))
-        bias = _convert(self._b, bias, self.out_dtype, self.wide)
+        bias = self._b.cast(bias, self.out_dtype, self.wide)
         return self.nest.spread(self._b, bias, shape, self.wide)
 
     def finish(self, sums: ir.Value) -> ir.Value:
         """The result, in its dtype and layout."""
-        result = _convert(self._b, self._b.reshape(sums, self._shape), self.wide, self.out_dtype)
+        result = self._b.cast(self._b.reshape(sums, self._shape), self.wide, self.out_dtype)
         return relayout(self._b, result, self._layout, self._target)
-
-
-def _convert(b: LinalgBuilder, x: ir.Value, source: str, target: str) -> ir.Value:
-    if source == target:
-        return x
-    return b.map(lambda value: cast(value, source, target), [x], [source], target)
 
 
 @dataclass(frozen=True)

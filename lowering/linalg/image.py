@@ -14,9 +14,10 @@ from nnvm_mlir.dialects.nnvm import image as ops
 from nnvm_mlir.dialects.nnvm.interpolation import Taps, sum_dtype
 from nnvm_mlir.dialects.nnvm.types import numpy_dtype
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of
+from nnvm_mlir.lowering.linalg.positions import loop_index, position
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-from nnvm_mlir.mlir import arith, ir, linalg, tensor
+from nnvm_mlir.mlir import ir, tensor
 
 
 @lowers(ops.Upsampling, ops.Resize, ops.Interpolate)
@@ -80,9 +81,7 @@ def _interpolate(b: LinalgBuilder, x: ir.Value, dtype: str, taps: dict[int, Taps
     for dim, along in taps.items():
         x = _interpolate_dim(b, x, source, wide, dim, along)
         source = wide
-    if source == dtype:
-        return x
-    return b.map(lambda value: cast(value, source, dtype), [x], [source], dtype)
+    return b.cast(x, source, dtype)
 
 
 def _interpolate_dim(
@@ -134,11 +133,8 @@ def _along(rank: int, loops: Sequence[int]) -> ir.AffineMap:
 
 def _element(x: ir.Value, places: dict[int, ir.Value]) -> ir.Value:
     """The element at an i64 place along some dims, and at the loops' along the others."""
-    indices = []
-    for dim in range(len(shape_of(x))):
-        if dim in places:
-            indices.append(arith.index_cast(ir.IndexType.get(), places[dim]))
-        else:
-            number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
-            indices.append(linalg.IndexOp(number).result)
+    indices = [
+        position(places[dim]) if dim in places else loop_index(dim)
+        for dim in range(len(shape_of(x)))
+    ]
     return tensor.extract(x, indices)

@@ -19,6 +19,7 @@ from nnvm_mlir.lowering.linalg.positions import (
     gather,
     index,
     loop_index,
+    loop_number,
     position,
     valid_positions,
 )
@@ -149,14 +150,11 @@ def one_hot(b: LinalgBuilder, op: ops.OneHot, indices: ir.Value) -> ir.Value:
         wanted = cast(from_storage(stored, source), source, s.dtype)
         from_end = s.add(wanted, s.const(a.depth))
         wanted = s.select(s.lt(wanted, s.const(0)), from_end, wanted)
-        here = arith.index_cast(Scalars("int64").type, loop_index(axis))
-        hit = s.eq(wanted, cast(here, "int64", s.dtype))
+        hit = s.eq(wanted, cast(loop_number(axis), "int64", s.dtype))
         value = arith.select(hit, values.const(a.on_value), values.const(a.off_value))
         return [to_storage(value, a.dtype)]
 
     init = b.empty(shape, a.dtype)
-    if 0 in shape:
-        return init
     access = [ir.AffineDimExpr.get(i) for i in range(len(shape)) if i != axis]
     identity = ir.AffineMap.get_identity(len(shape))
     iterators = ["parallel"] * len(shape)

@@ -72,7 +72,7 @@ def dense(b: LinalgBuilder, op: ops.Dense, data: ir.Value, weight: ir.Value, *bi
         init = _zeros(b, shape, accumulator)
     *outer, column, inner = _loops(len(shape) + 1)
     operands = [(data, dtype, [*outer, inner]), (weight, dtype, [column, inner])]
-    return _rounded(b, contract(b, operands, init, accumulator), accumulator, dtype)
+    return b.cast(contract(b, operands, init, accumulator), accumulator, dtype)
 
 
 @lowers(ops.Matmul)
@@ -89,7 +89,7 @@ def matmul(b: LinalgBuilder, op: ops.Matmul, lhs: ir.Value, rhs: ir.Value) -> ir
         (rhs, dtype, right[::-1] if a.transpose_b else right),
     ]
     init = _zeros(b, result.shape, accumulator)
-    return _rounded(b, contract(b, operands, init, accumulator), accumulator, dtype)
+    return b.cast(contract(b, operands, init, accumulator), accumulator, dtype)
 
 
 @lowers(ops.BatchMatmul)
@@ -104,7 +104,7 @@ def batch_matmul(b: LinalgBuilder, op: ops.BatchMatmul, lhs: ir.Value, rhs: ir.V
         right[-2:] = right[:-3:-1]
     init = _zeros(b, result.shape, accumulator)
     operands = [(lhs, dtype, left), (rhs, dtype, right)]
-    return _rounded(b, contract(b, operands, init, accumulator), accumulator, dtype)
+    return b.cast(contract(b, operands, init, accumulator), accumulator, dtype)
 
 
 @lowers(ops.MatmulInteger)
@@ -166,9 +166,3 @@ def _as_integer(value: int, dtype: str) -> int:
 
 def _zeros(b: LinalgBuilder, shape: Sequence[int], dtype: str) -> ir.Value:
     return b.fill(shape, dtype, Scalars(dtype).const(0))
-
-
-def _rounded(b: LinalgBuilder, x: ir.Value, accumulator: str, dtype: str) -> ir.Value:
-    if accumulator == dtype:
-        return x
-    return b.map(lambda value: cast(value, accumulator, dtype), [x], [accumulator], dtype)

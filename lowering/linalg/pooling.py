@@ -9,7 +9,7 @@ import numpy as np
 
 from nnvm_mlir.dialects.nnvm import pooling as ops
 from nnvm_mlir.dialects.nnvm.layout import Layout
-from nnvm_mlir.dialects.nnvm.types import is_float, known, numpy_dtype
+from nnvm_mlir.dialects.nnvm.types import is_float, numpy_dtype
 from nnvm_mlir.lowering.linalg.builder import (
     Body,
     LinalgBuilder,
@@ -17,9 +17,10 @@ from nnvm_mlir.lowering.linalg.builder import (
     shape_of,
     to_storage,
 )
+from nnvm_mlir.lowering.linalg.positions import loop_number
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, cast
-from nnvm_mlir.mlir import arith, ir, linalg
+from nnvm_mlir.mlir import arith, ir
 
 
 @lowers(ops.MaxPool1D, ops.MaxPool2D, ops.MaxPool3D)
@@ -59,10 +60,10 @@ def max_pool_indices(b: LinalgBuilder, op: ops.MaxPoolIndices, data: ir.Value) -
             better = arith.ori(better, first_nan)
         here = i64.const(0)
         for dim, size in enumerate(shape):
-            place = _position(i64, dim)
+            place = loop_number(dim)
             if dim in window:
                 i = window[dim]
-                tap = i64.mul(_position(i64, len(shape) + i), i64.const(a.dilation[i]))
+                tap = i64.mul(loop_number(len(shape) + i), i64.const(a.dilation[i]))
                 place = i64.add(i64.mul(place, i64.const(a.strides[i])), tap)
                 place = i64.sub(place, i64.const(low[dim]))
                 inside = arith.andi(
@@ -183,9 +184,3 @@ def _index_strides(op: ops.MaxPoolIndices, shape: Sequence[int]) -> list[int]:
         along[axis] * ((layout.block(axis) or 1) if block is None else 1)
         for axis, block in layout.dims
     ]
-
-
-def _position(i64: Scalars, loop: int) -> ir.Value:
-    """The index of a loop of the enclosing generic, as an i64."""
-    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop)
-    return arith.index_cast(i64.type, linalg.IndexOp(number).result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 import numpy as np
 
@@ -21,6 +20,11 @@ def index(value: int) -> ir.Value:
 def loop_index(dim: int) -> ir.Value:
     """The position of the enclosing generic's loop over a dimension."""
     return linalg.IndexOp(dim).result
+
+
+def loop_number(dim: int, dtype: str = "int64") -> ir.Value:
+    """The position of the enclosing generic's loop over a dimension, as a number of a dtype."""
+    return arith.index_cast(Scalars(dtype).type, loop_index(dim))
 
 
 def valid_positions(
@@ -53,8 +57,6 @@ def valid_positions(
 
     identity = ir.AffineMap.get_identity(len(shape))
     init = b.empty(shape, "int64")
-    if prod(shape) == 0:
-        return init
     return b.generic([indices], [identity], [init], [identity], ["parallel"] * len(shape), body)[0]
 
 
@@ -70,7 +72,7 @@ def _report(failed: ir.Value) -> None:
 
 
 def position(stored: ir.Value) -> ir.Value:
-    """An element of `valid_positions` as an index."""
+    """An integer, such as an element of `valid_positions`, as an index."""
     return arith.index_cast(ir.IndexType.get(), stored)
 
 
@@ -99,8 +101,6 @@ def gather(
         maps: how each of them is read by the loops over the result.
     """
     init = tensor.EmptyOp(list(shape), ir.RankedTensorType(x.type).element_type).result
-    if prod(shape) == 0:
-        return init
     identity = ir.AffineMap.get_identity(len(shape))
     return b.generic(
         inputs,
@@ -117,8 +117,6 @@ def affine_read(
 ) -> ir.Value:
     """A tensor of `shape` whose elements `x` has at affine functions of their position."""
     init = tensor.EmptyOp(list(shape), ir.RankedTensorType(x.type).element_type).result
-    if prod(shape) == 0:
-        return init
     rank = len(shape)
     return b.generic(
         [x],

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from nnvm_mlir.dialects.nnvm import recurrent as ops
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of, to_storage
-from nnvm_mlir.lowering.linalg.linear import contract
 from nnvm_mlir.lowering.linalg.loops import for_loop
-from nnvm_mlir.lowering.linalg.positions import index, loop_index
+from nnvm_mlir.lowering.linalg.positions import index, loop_index, position
 from nnvm_mlir.lowering.linalg.recurrent_cells import (
     Cell,
     Direction,
@@ -118,10 +117,9 @@ class _Layer:
             bias = b.concatenate([bias, rest], 0)
         shape = (self.steps, self.batch, half)
         init = b.map(lambda value: value, [bias], [self.dtype], self.wide, shape)
-        time, row, gate, k = (ir.AffineDimExpr.get(i) for i in range(4))
-        access = [row, time, k] if self.a.layout else [time, row, k]
-        operands = [(self.data, self.dtype, access), (self.weight, self.dtype, [gate, k])]
-        return contract(b, operands, init, self.wide)
+        time, row = (ir.AffineDimExpr.get(i) for i in range(2))
+        outer = [row, time] if self.a.layout else [time, row]
+        return self.cell.d.product(self.data, self.dtype, outer, self.weight, init)
 
     def _time_step(self, inputs: ir.Value, time: ir.Value) -> ir.Value:
         """The input gates (B, G*H) of one time step."""
@@ -139,8 +137,7 @@ class _Layer:
 
     def _is_active(self, time: ir.Value) -> ir.Value:
         """Whether, in a body over sequences, the sequence has this time step."""
-        length = tensor.extract(self.lengths, [loop_index(0)])
-        length = arith.index_cast(ir.IndexType.get(), length)
+        length = position(tensor.extract(self.lengths, [loop_index(0)]))
         return arith.cmpi(arith.CmpIPredicate.slt, time, length)
 
     def _written(self, y: ir.Value, hidden: ir.Value, time: ir.Value) -> ir.Value:
@@ -176,9 +173,7 @@ class _Layer:
 
     def _narrow(self, state: ir.Value) -> ir.Value:
         """A state in the dtype of the results."""
-        if self.wide == self.dtype:
-            return state
-        return self.b.map(lambda value: value, [state], [self.wide], self.dtype)
+        return self.b.cast(state, self.wide, self.dtype)
 
 
 def _dynamic() -> int:

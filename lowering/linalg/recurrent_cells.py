@@ -12,8 +12,7 @@ from nnvm_mlir.dialects.nnvm.operator import Attributes
 from nnvm_mlir.dialects.nnvm.recurrent_activation import Activation
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, filled, from_storage, shape_of
 from nnvm_mlir.lowering.linalg.elementwise import FUNCTIONS
-from nnvm_mlir.lowering.linalg.linear import contract
-from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
+from nnvm_mlir.lowering.linalg.scalars import Scalars, cast, compute_dtype
 from nnvm_mlir.mlir import ir
 
 Gates = dict[str, ir.Value]
@@ -32,7 +31,7 @@ class Direction:
     a: Attributes
     dtype: str
     functions: Sequence[Activation]
-    recurrence: ir.Value  # (G*H, H)
+    recurrence: ir.Value  # (G*H, H), or (H, G*H) with kernel_layout "IG"
     bias: ir.Value  # (2*G*H)
     peephole: ir.Value | None  # (3*H)
     batch: int
@@ -53,15 +52,50 @@ class Direction:
 
     def recur(self, hidden: ir.Value, out: ir.Value, first: int = 0) -> ir.Value:
         """`hidden` times the recurrence of the gates from `first` on, as many as `out` holds."""
-        h = self.a.hidden_size
+        h, gates = self.a.hidden_size, self.gate_axis
         width = shape_of(out)[1]
-        rows = self.recurrence
-        if width != shape_of(rows)[0]:
-            rows = self.b.slice(rows, [first * h, 0], [width, h], [1, 1])
+        kernel = self.recurrence
+        if width != shape_of(kernel)[gates]:
+            offsets, sizes = [0, 0], [h, h]
+            offsets[gates], sizes[gates] = first * h, width
+            kernel = self.b.slice(kernel, offsets, sizes, [1, 1])
         zero = filled(self.s.const(0), out)
-        m, n, k = (ir.AffineDimExpr.get(i) for i in range(3))
-        operands = [(hidden, self.wide, [m, k]), (rows, self.dtype, [n, k])]
-        return contract(self.b, operands, zero, self.wide)
+        return self.product(hidden, self.wide, [ir.AffineDimExpr.get(0)], kernel, zero)
+
+    @property
+    def gate_axis(self) -> int:
+        """The axis of a kernel on which the gates lie."""
+        return self.a.kernel_layout.index("G")
+
+    def product(
+        self, x: ir.Value, dtype: str, outer: Sequence[ir.AffineExpr], kernel: ir.Value, init: ir.Value
+    ) -> ir.Value:
+        """`init` (..., G*H) plus a tensor (..., I) times a kernel.
+
+        The loop over the gates is innermost: with the gates last in the kernel, too, plain loops become vector code.
+
+        Args:
+            x, dtype: the tensor.
+            outer: the loops over the leading axes of `init` that subscript those of the tensor.
+            kernel: (G*H, I) or (I, G*H).
+            init: what to add to, in `wide`.
+        """
+        count, s = len(outer), self.s
+        k, gate = ir.AffineDimExpr.get(count), ir.AffineDimExpr.get(count + 1)
+        subscripts = [gate, k] if self.gate_axis == 0 else [k, gate]
+        leading = [ir.AffineDimExpr.get(i) for i in range(count)]
+        maps = [
+            ir.AffineMap.get(count + 2, 0, expressions)
+            for expressions in ([*outer, k], subscripts, [*leading, gate])
+        ]
+
+        def body(value: ir.Value, weight: ir.Value, total: ir.Value) -> list[ir.Value]:
+            operands = ((value, dtype), (weight, self.dtype))
+            factors = (cast(from_storage(v, d), d, self.wide) for v, d in operands)
+            return [s.add(total, s.mul(*factors))]
+
+        iterators = ["parallel"] * count + ["reduction", "parallel"]
+        return self.b.generic([x, kernel], maps[:2], [init], maps[2:], iterators, body)[0]
 
     def activated(self, function: Activation, x: ir.Value, clip: bool = True) -> ir.Value:
         """An activation function on a scalar, which the attribute `clip` bounds first."""
@@ -129,7 +163,7 @@ class Cell:
 
     def scratch(self) -> list[ir.Value]:
         """The buffers that a step needs."""
-        return [self.d.scratch(shape_of(self.d.recurrence)[0] // self.d.a.hidden_size)]
+        return [self.d.scratch(shape_of(self.d.recurrence)[self.d.gate_axis] // self.d.a.hidden_size)]
 
     def step(
         self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
@@ -141,7 +175,7 @@ class Cell:
 class RnnCell(Cell):
     """See `nnvm.rnn`."""
 
-    def step(  # noqa: D102
+    def step(
         self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         d = self.d
@@ -157,7 +191,7 @@ class RnnCell(Cell):
 class LstmCell(Cell):
     """See `nnvm.lstm`."""
 
-    def step(  # noqa: D102
+    def step(
         self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         d, s = self.d, self.d.s
@@ -189,10 +223,10 @@ class GruCell(Cell):
     """See `nnvm.gru`."""
 
     @property
-    def separate_bias(self) -> int:  # noqa: D102
+    def separate_bias(self) -> int:
         return self.d.a.hidden_size if self.d.a.linear_before_reset else 0
 
-    def scratch(self) -> list[ir.Value]:  # noqa: D102
+    def scratch(self) -> list[ir.Value]:
         d = self.d
         return (
             [d.scratch(3)]
@@ -200,7 +234,7 @@ class GruCell(Cell):
             else [d.scratch(2), d.scratch(1), d.scratch(1)]
         )
 
-    def step(  # noqa: D102
+    def step(
         self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         d, s = self.d, self.d.s

@@ -11,9 +11,10 @@ from nnvm_mlir.lowering.linalg.builder import (
     shape_of,
     to_storage,
 )
+from nnvm_mlir.lowering.linalg.positions import loop_number
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars, compute_dtype
-from nnvm_mlir.mlir import arith, ir, linalg
+from nnvm_mlir.mlir import arith, ir
 
 _FOLDS = {
     ops.Sum: (Scalars.add, lambda s: s.const(0)),
@@ -66,8 +67,8 @@ def arg_reduction(b: LinalgBuilder, op: ops.ArgReduction, x: ir.Value) -> ir.Val
     def position() -> ir.Value:
         total = integers.const(0)
         for axis in axes:
-            index = arith.index_cast(integers.type, linalg.IndexOp(axis).result)
-            total = integers.add(integers.mul(total, integers.const(shape[axis])), index)
+            scaled = integers.mul(total, integers.const(shape[axis]))
+            total = integers.add(scaled, loop_number(axis, a.dtype))
         return total
 
     def body(stored: ir.Value, best: ir.Value, best_index: ir.Value) -> list[ir.Value]:

@@ -12,11 +12,15 @@ from nnvm_mlir.mlir import ir
 Rule = Callable[..., ir.Value | Sequence[ir.Value]]
 """`rule(b, op, *operands)`: builds at `b`'s insertion point and returns the result, or one value per result.
 
-`b` is a LinalgBuilder; `op` the operation (read its attributes and nnvm types from it); the operands are linalg-level tensors.
+`b` is a LinalgBuilder; `op` the operation (read its attributes and nnvm types from it); the
+operands are linalg-level tensors.
 """
 
 STATUS = "nnvm.status"
-"""Attribute of a kernel: number of the argument, a memref<1xi64>, in which it stores 1 when data is wrong (an index out of range)."""
+"""Attribute of a kernel: the number of an argument, a memref<1xi64>.
+
+The kernel stores 1 there when data is wrong (an index out of range).
+"""
 
 _RULES: dict[type[Operator], Rule] = {}
 

@@ -1,15 +1,15 @@
-"""Lowering of top_k: a stable merge sort of the positions of each row."""
+"""Lowering of selections by order, top_k: a stable merge sort of the positions of each row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
 
-from nnvm_mlir.dialects.nnvm import indexing as ops
+from nnvm_mlir.dialects.nnvm import selection as ops
 from nnvm_mlir.dialects.nnvm.operator import normalize_axis
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, from_storage, shape_of
 from nnvm_mlir.lowering.linalg.loops import for_loop
-from nnvm_mlir.lowering.linalg.positions import index
+from nnvm_mlir.lowering.linalg.positions import index, position
 from nnvm_mlir.lowering.linalg.registry import lowers
 from nnvm_mlir.lowering.linalg.scalars import Scalars
 from nnvm_mlir.mlir import arith, ir, tensor
@@ -38,11 +38,11 @@ def top_k(b: LinalgBuilder, op: ops.TopK, data: ir.Value) -> list[ir.Value]:
         order, scratch = _sorted_positions(size, front, back, precedes)
 
         def keep(place: ir.Value, values: ir.Value, positions: ir.Value) -> list[ir.Value]:
-            position = tensor.extract(order, [place])
-            value = tensor.extract(rows, [row, _to_index(position)])
+            kept = tensor.extract(order, [place])
+            value = tensor.extract(rows, [row, position(kept)])
             return [
                 tensor.insert(value, values, [row, place]),
-                tensor.insert(position, positions, [row, place]),
+                tensor.insert(kept, positions, [row, place]),
             ]
 
         return [*for_loop(0, a.k, results, keep), *scratch]
@@ -91,7 +91,7 @@ def _merge_pass(
             ]
             left_done = arith.cmpi(arith.CmpIPredicate.sge, left, middle)
             right_open = arith.cmpi(arith.CmpIPredicate.slt, right, stop)
-            sooner = precedes(_to_index(candidates[1]), _to_index(candidates[0]))
+            sooner = precedes(position(candidates[1]), position(candidates[0]))
             takes_right = arith.andi(right_open, arith.ori(left_done, sooner))
             taken = arith.select(takes_right, candidates[1], candidates[0])
             moved = arith.index_castui(ir.IndexType.get(), takes_right)
@@ -115,7 +115,3 @@ def _precedes(s: Scalars, x: ir.Value, y: ir.Value, largest: bool) -> ir.Value:
     greatest, other = (x, y) if largest else (y, x)
     is_number = arith.xori(s.is_nan(other), Scalars("bool").const(True))
     return arith.ori(before, arith.andi(s.is_nan(greatest), is_number))
-
-
-def _to_index(position: ir.Value) -> ir.Value:
-    return arith.index_cast(ir.IndexType.get(), position)

@@ -34,8 +34,7 @@ class Source(Protocol):
 
 
 def open_source(model: Any) -> Source:
-    """The source of whatever a user calls a model: a path, bytes, an `onnx.ModelProto`, a `Symbol` or a
-    `Graph`.
+    """The source of whatever a user calls a model: a path, bytes, an `onnx.ModelProto`, a `Symbol` or a `Graph`.
 
     Raises:
         TypeError: it is nothing that can be compiled.

@@ -4,8 +4,8 @@
     // expected-error@below {{'nnvm.relu' op expects 1 operand}}
 
 The part after `@` is `+N`, `-N`, `above`, `below` (the nearest line without annotations) or
-`unknown` (no location), and is left
-out for the same line. A diagnostic matches when its message contains the text.
+`unknown` (no location), and is left out for the same line. A diagnostic matches when its message
+contains the text.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """`nnvm-alter-op-layout`: the layouts that kernels read fastest, for whole regions of a graph.
 
-Convolutions and pools ask for channels last: their inner loops then read a vector of channels from one address. Each is rewritten
-between two transposes. Matrix products ask for columns last. Transposes then sink through the operators that can work on permuted operands (they say how, in
-`Operator.permuted`), meet, and cancel, until a convolutional network is transposed at its two ends only. Weights are transposed
-too, which `nnvm-precompute-prune` evaluates.
+Convolutions and pools ask for channels last: their inner loops then read a vector of channels from
+one address. Each is rewritten between two transposes. Matrix products ask for columns last,
+recurrent layers for gates.
+Transposes then sink through the operators that can work on permuted operands (they say how, in
+`Operator.permuted`), meet, and cancel, until a convolutional network is transposed at its two ends
+only. Weights are transposed too, which `nnvm-precompute-prune` evaluates.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from nnvm_mlir.dialects.nnvm.convolution import Convolution, ConvolutionTranspos
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.linear import BatchMatmul, Dense, Matmul
 from nnvm_mlir.dialects.nnvm.operator import Attributes
+from nnvm_mlir.dialects.nnvm.recurrent import Recurrent
 from nnvm_mlir.dialects.nnvm.reduction import Reduction
 from nnvm_mlir.dialects.nnvm.transform import Reshape, Transpose
 from nnvm_mlir.dialects.nnvm.types import TensorType, known
@@ -44,6 +47,7 @@ class AlterOpLayout(PatternPass):
             (Transpose, compose_transposes),
             (Transpose, transpose_without_effect),
             (Dense, put_columns_last),
+            *((op, put_gates_last) for op in OPERATORS.values() if issubclass(op, Recurrent)),
             (Matmul, untranspose_weight),
             (BatchMatmul, untranspose_weight),
             *((operator, put_channels_last) for operator in spatial),
@@ -101,6 +105,18 @@ def put_columns_last(op: Dense, rewriter: PatternRewriter) -> bool | None:
         if op.bias is not None:
             result = BroadcastAdd.build(result, op.bias).output
     rewriter.replace_op(op, [result])
+    return None
+
+
+def put_gates_last(op: Recurrent, rewriter: PatternRewriter) -> bool | None:
+    """Kernels of a recurrent layer, where they are known, with the gates last: a vector of gates then lies at one address."""
+    operands = list(op.operation.operands)
+    if op.kernel_layout == "IG" or not all(map(depends_on_parameters_only, operands[1:3])):
+        return NO_MATCH
+    with rewriter.ip, op.location:
+        operands[1:3] = [Transpose.build(value, axes=(0, 2, 1)).output for value in operands[1:3]]
+        changed = type(op).build(*operands, **_present({**vars(op.values), "kernel_layout": "IG"}))
+    rewriter.replace_op(op, list(changed.operation.results))
     return None
 
 

@@ -1,7 +1,7 @@
 """`nnvm-fold-scale-axis`: scales and shifts per channel go into the weights and the bias of the convolution before them.
 
-Only what is known when the model is built is folded, so the new weights are computed once. The convolution must have no other
-reader: its result changes.
+Only what is known when the model is built is folded, so the new weights are computed once. The
+convolution must have no other reader: its result changes.
 """
 
 from __future__ import annotations

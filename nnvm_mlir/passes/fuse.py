@@ -1,12 +1,14 @@
 """`nnvm-fuse`: groups operators that one kernel computes, and outlines each group into a private function.
 
-First the partition: walking the operators in order, an element-wise operator joins the groups that produce its operands where
-nobody else reads what they produce. So every value of a group but its last is read inside the group only, which rules out cycles
-and keeps results the same. At most one operator of a group is an anchor (convolution, matrix product, reduction...); the
-others are its epilogue, computed while the anchor's result is in registers.
+First the partition: walking the operators in order, an element-wise operator joins the groups that
+produce its operands where nobody else reads what they produce. So every value of a group but its
+last is read inside the group only, which rules out cycles and keeps results the same. At most one
+operator of a group is an anchor (convolution, matrix product, reduction...); the others are its
+epilogue, computed while the anchor's result is in registers.
 
-Then the outlining: each group becomes a call of a private function; equal groups share one function. Operators that only see a
-buffer under another shape stay in the entry function, where they cost nothing.
+Then the outlining: each group becomes a call of a private function; equal groups share one
+function. Operators that only see a buffer under another shape stay in the entry function, where
+they cost nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The worklist that InferShape and InferType share: rules refine types until nothing changes.
 
-An operation is revisited only when the type of one of its operands or results was refined, and a type can be refined only a few
-times (rank, then dimensions, then dtype), so the work is linear in the size of the graph.
+An operation is revisited only when the type of one of its operands or results was refined, and a
+type can be refined only a few times (rank, then dimensions, then dtype), so the work is linear in
+the size of the graph.
 """
 
 from __future__ import annotations
@@ -73,10 +74,18 @@ def require_static(module: ir.Module) -> None:
     for function in functions(module):
         for argument in function.arguments:
             if not TensorType.of(argument).is_static:
-                unknown.append(f"argument {argument.get_name()} of @{function.name.value}: {argument.type}")
+                unknown.append(
+                    f"argument {argument.get_name()} of @{function.name.value}: {argument.type}"
+                )
         for op in function.regions[0].blocks[0].operations:
             if isinstance(op, Operator):
-                unknown.extend(f"{op.operation.name}: {t}" for t in op.result_types if not t.is_static)
+                unknown.extend(
+                    f"{op.operation.name}: {t}" for t in op.result_types if not t.is_static
+                )
     if unknown:
-        listed = "; ".join(unknown[:20]) + (f"; and {len(unknown) - 20} more" if len(unknown) > 20 else "")
-        raise CompileError(f"types remain unknown: {listed}", hint="give the shapes and dtypes of the inputs")
+        listed = "; ".join(unknown[:20]) + (
+            f"; and {len(unknown) - 20} more" if len(unknown) > 20 else ""
+        )
+        raise CompileError(
+            f"types remain unknown: {listed}", hint="give the shapes and dtypes of the inputs"
+        )

@@ -1,11 +1,12 @@
 """`nnvm-plan-memory`: a place for every value of the fused entry function.
 
-Values that are not outputs live in one arena; two whose lifetimes overlap get disjoint ranges. Parameters lie one after another
-in a block of weights. The plan is written into attributes: `nnvm.offsets` on each call (one byte offset for each result, -1 for a
-result that is written to an output's own buffer), `nnvm.offset` on each parameter, and the sizes on the function.
+Values that are not outputs live in one arena; two whose lifetimes overlap get disjoint ranges.
+Parameters lie one after another in a block of weights. The plan is written into attributes:
+`nnvm.offsets` on each call (one byte offset for each result, -1 for a result that is written to an
+output's own buffer), `nnvm.offset` on each parameter, and the sizes on the function.
 
-Placement is greedy by size, largest first, each value at the lowest offset that is free during its lifetime (Pisarchyk and Lee,
-"Efficient Memory Management for Deep Neural Net Inference", 2020).
+Placement is greedy by size, largest first, each value at the lowest offset that is free during its
+lifetime (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`nnvm-precompute-prune`: what depends on parameters only is computed once, when the model is built.
 
-Such operators move into a function `@precompute` from the old parameters to new ones, which the entry function takes instead. Who
-holds the parameter values runs that function on them (see `compiler`) and drops it. Parameters that nothing reads any more
-are pruned from the entry function.
+Such operators move into a function `@precompute` from the old parameters to new ones, which the
+entry function takes instead. Who holds the parameter values runs that function on them (see
+`compiler`) and drops it. Parameters that nothing reads any more are pruned from the entry function.
 """
 
 from __future__ import annotations

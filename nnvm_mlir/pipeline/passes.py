@@ -36,10 +36,9 @@ class Pass(ABC):
     """A transformation of a module: valid IR in, valid IR out.
 
     A pass is a frozen dataclass. `name` is its key in the registry and its spelling in pipeline
-    text; its fields are its
-    options (`max_depth: int = 256` is written `nnvm-fuse{max-depth=64}`), each a bool, int, float,
-    str or tuple of ints with a
-    default; the first line of its docstring is its summary.
+    text; its fields are its options (`max_depth: int = 256` is written `nnvm-fuse{max-depth=64}`),
+    each a bool, int, float, str or tuple of ints with a default; the first line of its docstring is
+    its summary.
     """
 
     name: ClassVar[str]
@@ -70,8 +69,8 @@ class PatternPass(Pass):
     """A pass that is a set of rewrite patterns.
 
     A rewrite function may create operations at `rewriter.ip`, and replace or erase through the
-    rewriter. It does not touch an
-    operation again after it was replaced or erased. With `walk` it changes nothing before its root.
+    rewriter. It does not touch an operation again after it was replaced or erased. With `walk` it
+    changes nothing before its root.
 
     Attributes:
         walk: every operation is visited once, definitions before uses; otherwise patterns are
@@ -120,7 +119,7 @@ class _Application:
         self.counts: Counter[str] = Counter()
         self.failure: BaseException | None = None
         self._pass_name = pass_name
-        self._remaining = _MAX_REWRITES_PER_OPERATION * _count_operations(module)
+        self._remaining = _MAX_REWRITES_PER_OPERATION * count_operations(module.operation)
 
     def guard(self, rewrite: Rewrite) -> Rewrite:
         """`rewrite`, counted; after a failure it matches nothing, so that the driver ends."""
@@ -155,7 +154,8 @@ class _Application:
         return CompileError([Diagnostic("error", text, Position.of(location))])
 
 
-def _count_operations(module: ir.Module) -> int:
+def count_operations(root: ir.Operation) -> int:
+    """Number of operations in `root`, itself included."""
     count = 0
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -163,5 +163,5 @@ def _count_operations(module: ir.Module) -> int:
         count += 1
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    root.walk(visit)
     return count

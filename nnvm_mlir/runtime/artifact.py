@@ -1,7 +1,8 @@
 """Compiled models on disk: saved by the compiler, loaded by the runtime alone.
 
-A folder with `program.json` (signature, sizes, hashes), the object files and `weights.bin`. It is code, to be trusted like a wheel: loading
-checks owner, permissions and hashes before anything is mapped, and refuses what another processor or version wrote.
+A folder with `program.json` (signature, sizes, hashes), the object files and `weights.bin`. It is
+code, to be trusted like a wheel: loading checks owner, permissions and hashes before anything is
+mapped, and refuses what another processor or version wrote.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def save(program: Program, folder: str | os.PathLike[str], features: frozenset[s
     files = {f"code{i}.o": data for i, data in enumerate(program.code.objects)}
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     weights = program.memory.weights
-    hashes[_WEIGHTS] = hashlib.sha256(weights).hexdigest()
+    hashes[_WEIGHTS] = hashlib.sha256(weights.data).hexdigest()
     signature = {
         "format": FORMAT,
         "machine": platform.machine(),
@@ -119,7 +120,7 @@ def load_program(folder: str | os.PathLike[str]) -> Program:
         raise LoadError(f"{path / _SIGNATURE} is damaged: {error!r}") from error
 
 
-def _load_program(path: Path, signature: Mapping[str, Any]) -> LoadedModel:
+def _load_program(path: Path, signature: Mapping[str, Any]) -> Program:
     features = set(signature["features"]) - cpu_flags()
     if features:
         raise LoadError(f"{path}: compiled for a processor with {', '.join(sorted(features))}")
@@ -150,7 +151,9 @@ def openmp_library() -> str:
         path = Path(folder).parent / "cmeel.prefix" / "lib" / "libomp.so"
         if path.is_file():
             return str(path)
-    raise LoadError("LLVM's OpenMP runtime (libomp.so) was not found: install cmeel-libomp, or use one thread")
+    raise LoadError(
+        "LLVM's OpenMP runtime (libomp.so) was not found: install cmeel-libomp, or use one thread"
+    )
 
 
 def _check_owner(path: Path) -> None:
@@ -197,11 +200,11 @@ def _read(path: Path, name: str, digest: str) -> np.ndarray:
     try:
         with (path / name).open("rb") as file:
             data = aligned_bytes(os.fstat(file.fileno()).st_size)
-            if file.readinto(data) != len(data):
+            if file.readinto(data.data) != len(data):
                 raise LoadError(f"{path / name} changed while it was read")
     except OSError as error:
         raise LoadError(f"{path / name}: {error.strerror}") from error
-    if hashlib.sha256(data).hexdigest() != digest:
+    if hashlib.sha256(data.data).hexdigest() != digest:
         raise LoadError(f"{path / name} is damaged: its hash differs")
     return data
 

@@ -33,7 +33,11 @@ class TensorSpec:
     dtype: str
 
     def __str__(self) -> str:
-        dims = "?" if self.shape is None else "x".join("?" if d is None else str(d) for d in self.shape)
+        dims = (
+            "?"
+            if self.shape is None
+            else "x".join("?" if d is None else str(d) for d in self.shape)
+        )
         return f"{self.name}: {dims or 'scalar'} {self.dtype}"
 
 
@@ -58,7 +62,8 @@ class Memory:
 class Program:
     """Machine code for fixed shapes, called with NumPy arrays.
 
-    Calls may come from many threads: each works in an arena of its own, and the interpreter lock is released while the code runs.
+    Calls may come from many threads: each works in an arena of its own, and the interpreter lock is
+    released while the code runs.
 
     Args:
         code: defines `ENTRY`, which takes an array of pointers to arena, weights, inputs and outputs.
@@ -78,8 +83,8 @@ class Program:
         self.memory = memory
         self.code = code
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(ENTRY))
-        self._in = [(np.dtype(_numpy(s.dtype)), s.shape, s) for s in inputs]
-        self._out = [(np.dtype(_numpy(s.dtype)), s.shape, s) for s in outputs]
+        self._in = [_closed(spec) for spec in inputs]
+        self._out = [_closed(spec) for spec in outputs]
         self._frames: list[_Frame] = []
 
     def __call__(
@@ -125,11 +130,12 @@ class Program:
         for index, array in enumerate(results, 2 + len(ready)):
             slots[index] = array.__array_interface__["data"][0]
         self._function(frame.address)
-        failed = self.memory.checks and frame.status.any()
-        labels = [n for n, s in zip(self.memory.checks, frame.status, strict=True) if s] if failed else ()
+        failed = None
+        if self.memory.checks and frame.status.any():
+            failed = self.memory.checks[int(frame.status.argmax())]
         self._frames.append(frame)
-        if failed:
-            raise IndexError(f"node {labels[0]!r}: an index is out of range")
+        if failed is not None:
+            raise IndexError(f"node {failed!r}: an index is out of range")
         return results
 
     def _check_out(self, out: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -163,6 +169,14 @@ class _Frame:
         self.slots[0] = self.arena.ctypes.data
         self.slots[1] = memory.weights.ctypes.data
         self.address = ctypes.addressof(self.slots)
+
+
+def _closed(spec: TensorSpec) -> tuple[np.dtype, tuple[int, ...], TensorSpec]:
+    """The dtype and shape that arrays of a program have. Raises ValueError for an open shape."""
+    shape = tuple(dim for dim in spec.shape or () if dim is not None)
+    if shape != spec.shape:
+        raise ValueError(f"a program needs fixed shapes, got {spec}")
+    return np.dtype(_numpy(spec.dtype)), shape, spec
 
 
 def aligned_bytes(nbytes: int) -> np.ndarray:

@@ -7,6 +7,7 @@ import pytest
 import nnvm_mlir.lowering.linalg  # noqa: F401  registers the rules
 from nnvm_mlir.context import make_context
 from nnvm_mlir.dialects.nnvm import OPERATORS, Operator
+from nnvm_mlir.dialects.nnvm.fields import operand
 from nnvm_mlir.lowering.linalg.registry import has_rule
 
 
@@ -41,6 +42,12 @@ def test_hooks_of_families_are_filled_in(name):
     }
     missing = [hook for hook in declared if not hasattr(operator, hook)]
     assert not missing, f"lacks {missing}"
+
+
+@pytest.mark.parametrize("key", ["values", "results", "location"])
+def test_field_must_not_hide_what_operations_offer(key):
+    with pytest.raises(ValueError, match=f"{key!r} would hide Operator.{key}"):
+        type("Bad", (Operator,), {key: operand()})
 
 
 def test_names_of_classes_follow_the_operators():

@@ -122,6 +122,19 @@ def test_dtypes(operator, dtype):
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values())
+def test_gates_last_is_the_same_layer_with_transposed_kernels(operator):
+    attributes = {"hidden_size": HIDDEN, "direction": "bidirectional"}
+    arrays = operands(operator, "bidirectional")
+    expected = evaluate(operator, *arrays, **attributes)
+    arrays[1:3] = [np.ascontiguousarray(kernel.swapaxes(1, 2)) for kernel in arrays[1:3]]
+    got = check_operator(
+        operator, *arrays, rtol=1e-4, atol=1e-5, kernel_layout="IG", **attributes
+    )
+    for have, want in zip(got, expected, strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values())
 def test_one_step_of_one_sequence(operator):
     arrays = operands(operator)
     arrays[0] = arrays[0][:1, :1]

@@ -53,7 +53,9 @@ CASES = {
     "top_k": lambda t: sym.top_k(t, k=2, axis=1),
     "one_hot": lambda t: sym.one_hot(sym.cast(t, dtype="int32"), depth=3, on_value=1, off_value=0),
     "depth_to_space": lambda t: sym.space_to_depth(sym.upsampling(t, scale=2), block_size=2),
-    "broadcast_to": lambda t: sym.broadcast_to(sym.sum(t, axis=(1,), keepdims=True), shape=(0, 7, 0, 0)),
+    "broadcast_to": lambda t: sym.broadcast_to(
+        sym.sum(t, axis=(1,), keepdims=True), shape=(0, 7, 0, 0)
+    ),
     "tile": lambda t: sym.tile(t, reps=(2, 1, 1, 1)),
 }
 

@@ -13,7 +13,9 @@ from nnvm_mlir.pipeline import Pipeline
 from nnvm_mlir.pipelines import MAX_OPT_LEVEL, graph_pipeline
 
 SEEDS = range(30)
-PASSES = sorted({element for level in range(MAX_OPT_LEVEL + 1) for element in graph_pipeline(level)})
+PASSES = sorted(
+    {element for level in range(MAX_OPT_LEVEL + 1) for element in graph_pipeline(level)}
+)
 
 
 def run_pass(graph, element):

@@ -68,7 +68,9 @@ FORMS = {
     "integers in lists": lambda a: a.astype(int).tolist(),
     "DLPack": DLPack,
     "memoryview": lambda a: memoryview(a),
-    "offset by one element": lambda a: np.concatenate([a.ravel()[:1], a.ravel()])[1:].reshape(a.shape),
+    "offset by one element": lambda a: np.concatenate([a.ravel()[:1], a.ravel()])[1:].reshape(
+        a.shape
+    ),
 }
 
 
@@ -220,8 +222,7 @@ def test_sixteen_callers_get_the_same_bits(threads):
     program = build(network, threads, x=((16, 64), "float32"), w=((64, 48), "float32"))
     rng = np.random.default_rng(0)
     feeds = [
-        [rng.standard_normal(s.shape).astype(np.float32) for s in program.inputs]
-        for _ in range(16)
+        [rng.standard_normal(s.shape).astype(np.float32) for s in program.inputs] for _ in range(16)
     ]
     want = [program(arrays)[0].tobytes() for arrays in feeds]
     failures = []
@@ -310,7 +311,9 @@ def test_programs_that_are_deleted_during_calls():
         results = []
         workers = [
             threading.Thread(
-                target=lambda p=program, into=results: into.extend(p([x, x])[0][0, 0] for _ in range(50))
+                target=lambda p=program, into=results: into.extend(
+                    p([x, x])[0][0, 0] for _ in range(50)
+                )
             )
             for _ in range(4)
         ]

@@ -77,7 +77,7 @@ class Importer:
             if tensor.name in read:
                 is_main = scope.outer is None
                 array = self.model.weight(tensor) if is_main else to_array(tensor, self.folder)
-                scope.values[tensor.name] = self.builder.constant(array, tensor.name)
+                scope.values[tensor.name] = self.builder.weight(array, tensor.name)
         self._run_nodes(graph.node, outputs, scope)
         return [scope.lookup(name) for name in outputs]
 

@@ -13,9 +13,9 @@ from nnvm_mlir.dialects.nnvm.indexing import (
     ScatterElements,
     ScatterNd,
     Take,
-    TopK,
 )
 from nnvm_mlir.dialects.nnvm.operator import normalize_axis
+from nnvm_mlir.dialects.nnvm.selection import TopK
 from nnvm_mlir.dialects.nnvm.slicing import Split
 from nnvm_mlir.dialects.nnvm.transform import Transpose
 from nnvm_mlir.dialects.nnvm.types import is_float

@@ -43,7 +43,8 @@ def dequantize_linear(ctx: NodeContext) -> Node:
         shifted = _shifted(ctx, data, _of_blocks(ctx, zero_point, data))
         wide_scale = _of_blocks(ctx, scale, data)
         return ctx.op(BroadcastMul, cast(ctx, shifted, scale.dtype), wide_scale)
-    return ctx.op(DequantizeLinear, data, scale, zero_point, axis=_parameter_axis(ctx, data, scale))
+    scale, zero_point, axis = _parameters(ctx, scale, zero_point, ctx.attr("axis", 1))
+    return ctx.op(DequantizeLinear, data, scale, zero_point, axis=axis)
 
 
 @converter("MatMulInteger")
@@ -115,13 +116,17 @@ def _per_output(ctx: NodeContext, zero_point: Node | None, weight: Node) -> Node
 
 
 def _quantize(ctx: NodeContext, data: Node, scale: Node, zero_point: Node, axis: int) -> Node:
-    if len(scale.shape) == 1 and scale.type.size == 1:
-        scale, zero_point = reshape(ctx, scale, ()), reshape(ctx, zero_point, ())
-    return ctx.op(QuantizeLinear, data, scale, zero_point, axis=axis if scale.shape else 0)
+    scale, zero_point, axis = _parameters(ctx, scale, zero_point, axis)
+    return ctx.op(QuantizeLinear, data, scale, zero_point, axis=axis)
 
 
-def _parameter_axis(ctx: NodeContext, data: Node, scale: Node) -> int:
-    return ctx.attr("axis", 1) if scale.type.size > 1 else 0
+def _parameters(
+    ctx: NodeContext, scale: Node, zero_point: Node, axis: int
+) -> tuple[Node, Node, int]:
+    """Scale, zero point and axis. Those of a whole tensor become scalars: models mix ranks 0 and 1 there."""
+    if scale.type.size != 1:
+        return scale, zero_point, axis
+    return reshape(ctx, scale, ()), reshape(ctx, zero_point, ()), 0
 
 
 def _of_blocks(ctx: NodeContext, parameter: Node, data: Node) -> Node:
