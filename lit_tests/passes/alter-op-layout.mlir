@@ -108,3 +108,14 @@ func.func @stays(%x: tensor<1x8x8x3xf32>, %y: tensor<1x1x8x8x4xf32>) -> (tensor<
   %1 = "nnvm.max_pool2d"(%y) {layout = "NCHW4c", pool_size = array<i64: 2, 2>} : (tensor<1x1x8x8x4xf32>) -> tensor<1x1x7x7x4xf32>
   return %0, %1 : tensor<1x7x7x3xf32>, tensor<1x1x7x7x4xf32>
 }
+
+// -----
+
+// Weights in blocks are packed for another kernel already.
+// CHECK-LABEL: func.func @packed(
+// CHECK-NOT: nnvm.transpose
+// CHECK: "nnvm.conv2d"{{.*}}kernel_layout = "OIHW4o"
+func.func @packed(%x: tensor<1x3x8x8xf32>, %w: tensor<1x3x1x1x4xf32> {nnvm.kind = "parameter"}) -> tensor<1x4x8x8xf32> {
+  %0 = "nnvm.conv2d"(%x, %w) {channels = 4, kernel_size = array<i64: 1, 1>, kernel_layout = "OIHW4o", use_bias = false} : (tensor<1x3x8x8xf32>, tensor<1x3x1x1x4xf32>) -> tensor<1x4x8x8xf32>
+  return %0 : tensor<1x4x8x8xf32>
+}

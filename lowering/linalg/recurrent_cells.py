@@ -68,11 +68,17 @@ class Direction:
         return self.a.kernel_layout.index("G")
 
     def product(
-        self, x: ir.Value, dtype: str, outer: Sequence[ir.AffineExpr], kernel: ir.Value, init: ir.Value
+        self,
+        x: ir.Value,
+        dtype: str,
+        outer: Sequence[ir.AffineExpr],
+        kernel: ir.Value,
+        init: ir.Value,
     ) -> ir.Value:
         """`init` (..., G*H) plus a tensor (..., I) times a kernel.
 
-        The loop over the gates is innermost: with the gates last in the kernel, too, plain loops become vector code.
+        The loop over the gates is innermost: with the gates last in the kernel, too, plain loops
+        become vector code.
 
         Args:
             x, dtype: the tensor.
@@ -163,7 +169,9 @@ class Cell:
 
     def scratch(self) -> list[ir.Value]:
         """The buffers that a step needs."""
-        return [self.d.scratch(shape_of(self.d.recurrence)[self.d.gate_axis] // self.d.a.hidden_size)]
+        return [
+            self.d.scratch(shape_of(self.d.recurrence)[self.d.gate_axis] // self.d.a.hidden_size)
+        ]
 
     def step(
         self, x: ir.Value, states: Sequence[ir.Value], scratch: Sequence[ir.Value], keep: Keep

@@ -2,10 +2,10 @@
 
 Convolutions and pools ask for channels last: their inner loops then read a vector of channels from
 one address. Each is rewritten between two transposes. Matrix products ask for columns last,
-recurrent layers for gates.
-Transposes then sink through the operators that can work on permuted operands (they say how, in
-`Operator.permuted`), meet, and cancel, until a convolutional network is transposed at its two ends
-only. Weights are transposed too, which `nnvm-precompute-prune` evaluates.
+recurrent layers for gates. Transposes then sink through the operators that can work on permuted
+operands (they say how, in `Operator.permuted`), meet, and cancel, until a convolutional network is
+transposed at its two ends only. Weights are transposed too, which `nnvm-precompute-prune`
+evaluates.
 """
 
 from __future__ import annotations

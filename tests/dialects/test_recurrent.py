@@ -127,9 +127,7 @@ def test_gates_last_is_the_same_layer_with_transposed_kernels(operator):
     arrays = operands(operator, "bidirectional")
     expected = evaluate(operator, *arrays, **attributes)
     arrays[1:3] = [np.ascontiguousarray(kernel.swapaxes(1, 2)) for kernel in arrays[1:3]]
-    got = check_operator(
-        operator, *arrays, rtol=1e-4, atol=1e-5, kernel_layout="IG", **attributes
-    )
+    got = check_operator(operator, *arrays, rtol=1e-4, atol=1e-5, kernel_layout="IG", **attributes)
     for have, want in zip(got, expected, strict=True):
         np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
 

@@ -1,3 +1,5 @@
+"""Control flow: branches and loops that settings decide, and those that data would."""
+
 import numpy as np
 import onnx
 import pytest

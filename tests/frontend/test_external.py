@@ -1,3 +1,5 @@
+"""Weights in files next to the model: where they may lie, and what is refused."""
+
 import os
 import tracemalloc
 

@@ -1,3 +1,5 @@
+"""Importing as a whole: models of unusual size, values that decide shapes, shared weights."""
+
 import tracemalloc
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Inputs and outputs of models: open dimensions, declared types, names, metadata."""
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper

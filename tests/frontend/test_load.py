@@ -1,3 +1,5 @@
+"""What counts as a model: sources that are accepted, and foreign or damaged data."""
+
 import gzip
 import os
 import pickle

@@ -1,3 +1,5 @@
+"""Nodes that cannot be imported: every message names the node and what is wrong."""
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper

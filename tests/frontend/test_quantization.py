@@ -1,3 +1,5 @@
+"""Quantized operators: shapes of scales and zero points."""
+
 import itertools
 
 import numpy as np

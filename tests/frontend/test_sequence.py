@@ -1,3 +1,5 @@
+"""Sequences, which exist while a model is imported only."""
+
 import numpy as np
 import pytest
 from onnx_models import X, make_model, node, run_model, tensor

@@ -1,3 +1,5 @@
+"""Tensors of ONNX files as NumPy arrays, in every encoding."""
+
 import ml_dtypes
 import numpy as np
 import onnx
