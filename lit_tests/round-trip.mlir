@@ -41,7 +41,7 @@ func.func @types(%a: tensor<*x!nnvm.unknown>, %b: tensor<?x2x!nnvm.unknown>, %c:
 // CHECK: nnvm.dense"(%{{[^,]*}}, %{{[^,]*}}) {units = 4 : i64, use_bias = false}
 // CHECK: nnvm.dropout{{.*}} -> (tensor<2x3xf32>, tensor<2x3xf32>)
 func.func @counts(%x: tensor<2x3xf32> {nnvm.name = "q\22uo\0Ate", nnvm.kind = "input"}, %w: tensor<4x3xf32>, %b: tensor<4xf32>) -> tensor<2x3xf32> {
-  %0 = "nnvm.concatenate"(%x, %x) {axis = 0, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  %0 = "nnvm.concatenate"(%x, %x) {axis = 0, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
   %1 = "nnvm.dense"(%x, %w, %b) {units = 4} : (tensor<2x3xf32>, tensor<4x3xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   %2 = "nnvm.dense"(%x, %w) {units = 4, use_bias = false} : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
   %3:2 = "nnvm.dropout"(%x) : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)

@@ -27,6 +27,9 @@ from nnvm_mlir.runtime.calling import order_arrays
 from nnvm_mlir.runtime.program import Program, TensorSpec, as_input
 from nnvm_mlir.target import Target
 
+MAX_PROGRAMS = 64
+"""Specialised programs that a model keeps; the oldest is dropped for a new one."""
+
 Shapes = Mapping[str, Sequence[int]]
 Values = Mapping[str, np.ndarray]
 
@@ -197,7 +200,10 @@ class CompiledModel:
     def _specialize(self, shapes: Shapes, values: Mapping[str, np.ndarray]) -> Program:
         key = _key(shapes, values)
         if key not in self._programs:
-            self._programs[key] = self._compiler.specialize({**self._shapes, **shapes}, values)
+            program = self._compiler.specialize({**self._shapes, **shapes}, values)
+            while len(self._programs) >= MAX_PROGRAMS:
+                del self._programs[next(iter(self._programs))]
+            self._programs[key] = program
             self._stage_inputs = (dict(shapes), dict(values))
         self._latest = self._programs[key]
         return self._latest

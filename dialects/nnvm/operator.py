@@ -43,7 +43,7 @@ _SEGMENT_SIZES = ("operandSegmentSizes", "resultSegmentSizes")
 OPERATORS: dict[str, type[Operator]] = {}
 """Every operator class by its name in the dialect ("conv2d")."""
 
-VARIADIC_LIMIT = 64
+VARIADIC_LIMIT = 16
 """How many operands or results a variadic field may have.
 
 IRDL takes the values of one variadic field to be of one type. So each of them is an optional field

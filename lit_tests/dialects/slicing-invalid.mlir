@@ -2,7 +2,7 @@
 
 func.func @ranks(%x0: tensor<2x3xf32>, %x1: tensor<2xf32>) -> tensor<2x4xf32> {
   // expected-error@below {{shapes 2x3 and 2 differ in rank}}
-  %0 = "nnvm.concatenate"(%x0, %x1) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+  %0 = "nnvm.concatenate"(%x0, %x1) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
@@ -11,7 +11,7 @@ func.func @ranks(%x0: tensor<2x3xf32>, %x1: tensor<2xf32>) -> tensor<2x4xf32> {
 
 func.func @sections(%x0: tensor<3xf32>) -> (tensor<1xf32>, tensor<2xf32>) {
   // expected-error@below {{cannot split an axis of size 3 into 2 equal parts}}
-  %0:2 = "nnvm.split"(%x0) {indices_or_sections = 2 : i64, axis = 0 : i64, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+  %0:2 = "nnvm.split"(%x0) {indices_or_sections = 2 : i64, axis = 0 : i64, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (tensor<3xf32>) -> (tensor<1xf32>, tensor<2xf32>)
   return %0#0, %0#1 : tensor<1xf32>, tensor<2xf32>
 }
@@ -20,7 +20,7 @@ func.func @sections(%x0: tensor<3xf32>) -> (tensor<1xf32>, tensor<2xf32>) {
 
 func.func @count(%x0: tensor<3xf32>) -> (tensor<1xf32>, tensor<2xf32>) {
   // expected-error@below {{expects 3 results, got 2}}
-  %0:2 = "nnvm.split"(%x0) {indices_or_sections = 3 : i64, axis = 0 : i64, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+  %0:2 = "nnvm.split"(%x0) {indices_or_sections = 3 : i64, axis = 0 : i64, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (tensor<3xf32>) -> (tensor<1xf32>, tensor<2xf32>)
   return %0#0, %0#1 : tensor<1xf32>, tensor<2xf32>
 }

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @concatenate(
 // CHECK-SAME: -> tensor<2x8xf32> {
 func.func @concatenate(%x0: tensor<2x3xf32>, %x1: tensor<2x5xf32>) -> tensor<*x!nnvm.unknown> {
-  %0 = "nnvm.concatenate"(%x0, %x1) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+  %0 = "nnvm.concatenate"(%x0, %x1) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (tensor<2x3xf32>, tensor<2x5xf32>) -> tensor<*x!nnvm.unknown>
   return %0 : tensor<*x!nnvm.unknown>
 }
@@ -13,7 +13,7 @@ func.func @concatenate(%x0: tensor<2x3xf32>, %x1: tensor<2x5xf32>) -> tensor<*x!
 // CHECK-LABEL: func.func @split(
 // CHECK-SAME: -> (tensor<2x3xf32>, tensor<2x4xf32>) {
 func.func @split(%x0: tensor<2x7xf32>) -> (tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>) {
-  %0:2 = "nnvm.split"(%x0) {indices_or_sections = array<i64: 3>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+  %0:2 = "nnvm.split"(%x0) {indices_or_sections = array<i64: 3>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (tensor<2x7xf32>) -> (tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>)
   return %0#0, %0#1 : tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>
 }
@@ -21,7 +21,7 @@ func.func @split(%x0: tensor<2x7xf32>) -> (tensor<*x!nnvm.unknown>, tensor<*x!nn
 // CHECK-LABEL: func.func @sections(
 // CHECK-SAME: -> (tensor<2x3xi64>, tensor<2x3xi64>) {
 func.func @sections(%x0: tensor<2x6xi64>) -> (tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>) {
-  %0:2 = "nnvm.split"(%x0) {indices_or_sections = 2 : i64, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+  %0:2 = "nnvm.split"(%x0) {indices_or_sections = 2 : i64, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (tensor<2x6xi64>) -> (tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>)
   return %0#0, %0#1 : tensor<*x!nnvm.unknown>, tensor<*x!nnvm.unknown>
 }
@@ -69,7 +69,7 @@ func.func @reverse_sequence(%x: tensor<4x3xf32>, %lengths: tensor<*xi64>) -> ten
 // CHECK-LABEL: func.func @backwards(
 // CHECK-SAME: %{{.*}}: tensor<2x3xf32>, %{{.*}}: tensor<2x4xf32>
 func.func @backwards(%x: tensor<2x3xf32>, %y: tensor<*x!nnvm.unknown>) -> tensor<2x7xf32> {
-  %0 = "nnvm.concatenate"(%x, %y) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+  %0 = "nnvm.concatenate"(%x, %y) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (tensor<2x3xf32>, tensor<*x!nnvm.unknown>) -> tensor<2x7xf32>
   return %0 : tensor<2x7xf32>
 }

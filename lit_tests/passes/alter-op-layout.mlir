@@ -23,7 +23,7 @@ func.func @network(%x: tensor<1x3x8x8xf32>, %w: tensor<3x3x3x3xf32> {nnvm.kind =
   %3 = "nnvm.broadcast_add"(%2, %1) : (tensor<1x3x8x8xf32>, tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
   %4 = "nnvm.broadcast_add"(%3, %b) : (tensor<1x3x8x8xf32>, tensor<3x1x1xf32>) -> tensor<1x3x8x8xf32>
   %5 = "nnvm.max_pool2d"(%4) {pool_size = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
-  %6 = "nnvm.concatenate"(%5, %5) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>} : (tensor<1x3x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x6x4x4xf32>
+  %6 = "nnvm.concatenate"(%5, %5) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>} : (tensor<1x3x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x6x4x4xf32>
   %7 = "nnvm.softmax"(%6) {axis = 1} : (tensor<1x6x4x4xf32>) -> tensor<1x6x4x4xf32>
   return %7 : tensor<1x6x4x4xf32>
 }
