@@ -1,6 +1,9 @@
 """NNVM's graph compiler rebuilt in Python on MLIR.
 
-import nnvm_mlir model = nnvm_mlir.compile("model.onnx") outputs = model({"x": array})
+import nnvm_mlir
+
+model = nnvm_mlir.compile("model.onnx")
+outputs = model({"x": array})
 """
 
 from __future__ import annotations

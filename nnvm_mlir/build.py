@@ -24,7 +24,7 @@ from nnvm_mlir.pipelines import graph_pipeline
 from nnvm_mlir.runtime import artifact
 from nnvm_mlir.runtime.machine_code import MachineCode
 from nnvm_mlir.runtime.program import Memory, Program, TensorSpec, aligned_bytes
-from nnvm_mlir.target import Target
+from nnvm_mlir.target import Target, cpu_flags
 
 Record = Callable[[str, ir.Module], None]
 
@@ -93,7 +93,9 @@ def build_program(
         weights = pack_weights(graph)
         entry = lower_module(module, target, note)
         objects = generate_objects(module, target)
-    libraries = [artifact.openmp_library()] if target.threads > 1 else []
+    _require_runnable(target)
+    calls_openmp = any(b"__kmpc_" in data for data in objects)
+    libraries = [artifact.openmp_library()] if calls_openmp else []
     memory = Memory(entry.arena_bytes, weights, entry.status_offset, entry.checks)
     return Program(MachineCode(objects, libraries), inputs, outputs, memory)
 
@@ -140,6 +142,14 @@ def pack_weights(graph: Graph) -> np.ndarray:
         view = block[start : start + variable.type.nbytes].view(numpy_dtype(dtype))
         np.copyto(view.reshape(shape), value)
     return block
+
+
+def _require_runnable(target: Target) -> None:
+    """Refuses code that would end this process with an illegal instruction. Raises CompileError."""
+    missing = target.features() - cpu_flags()
+    if missing:
+        listed = ", ".join(sorted(missing))
+        raise CompileError(f"code for {target} cannot run on this machine, which lacks {listed}")
 
 
 def _spec(name: str, tensor_type: Any) -> TensorSpec:

@@ -17,7 +17,7 @@ import numpy as np
 
 from nnvm_mlir.dialects import nnvm
 from nnvm_mlir.dialects.nnvm.creation import Constant
-from nnvm_mlir.dialects.nnvm.operator import Attributes
+from nnvm_mlir.dialects.nnvm.operator import VARIADIC_LIMIT, Attributes
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.errors import CompileError
 from nnvm_mlir.graph import (
@@ -137,6 +137,8 @@ class GraphBuilder:
     ) -> Node | Any:
         """Adds an operator and returns its result, or a list where the operator has several.
 
+        More operands than one operation may have are taken in groups, where that comes to the same.
+
         Raises:
             CompileError: the operator refuses its attributes or operands, or a fold exceeds the budget; it names the operator
                 and `name`.
@@ -148,8 +150,14 @@ class GraphBuilder:
                 _require_possible(tensor_type)
         except (TypeError, ValueError) as error:
             raise self._error(operator, name, str(error)) from error
+        parts = operator.of_parts(attributes) if len(operands) > VARIADIC_LIMIT else None
         if all(node.constant is not None for node in operands):
             nodes = self._fold(operator, a, operands, types, name)
+        elif parts is not None:
+            starts = range(0, len(operands), VARIADIC_LIMIT)
+            groups = [operands[start : start + VARIADIC_LIMIT] for start in starts]
+            results = [self.op(operator, *group, name=name, **parts) for group in groups]
+            return self.op(operator, *results, name=name, **parts)
         else:
             nodes = self._emit(operator, operands, types, name, attributes)
         return nodes[0] if len(nodes) == 1 else nodes

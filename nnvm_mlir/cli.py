@@ -77,10 +77,14 @@ def run(
     target: TargetName = "cpu",
 ) -> None:
     """Run a model once, on given or random inputs, and print what goes in and comes out."""
+    import nnvm_mlir
 
     given = _load_inputs(input) if input is not None else {}
     shapes = {name: array.shape for name, array in given.items()} | _shapes(shape)
-    compiled = _compile(model, shapes, threads, opt_level, target)
+    if model.is_dir():
+        compiled = nnvm_mlir.load(model)
+    else:
+        compiled = _compile(model, shapes, threads, opt_level, target)
     feeds = given or _random_inputs(compiled.inputs, seed)
     outputs = compiled(feeds)
     table = Table("", "name", "shape", "dtype", "min", "mean", "max")
@@ -153,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = app(args=argv, prog_name="nnvm", standalone_mode=False)
     except TyperException as error:
         return _fail(error.format_message(), 2)
-    except (CompileError, LoadError, ValueError, TypeError, OSError) as error:
+    except (CompileError, LoadError, ValueError, TypeError, IndexError, OSError) as error:
         return _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         return 130
@@ -174,8 +178,6 @@ def _compile(
 ) -> Any:
     import nnvm_mlir
 
-    if model.is_dir():
-        return nnvm_mlir.load(model)
     with _err.status(f"compiling {escape(model.name)}"):
         compiled = nnvm_mlir.compile(
             model, target=target, shapes=shapes, threads=threads, opt_level=opt_level

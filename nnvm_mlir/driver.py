@@ -100,6 +100,7 @@ class CompiledModel:
             names = ", ".join(repr(spec.name) for spec in compiler.inputs)
             raise ValueError(f"shapes name {unknown[0]!r}, which is no input (inputs: {names})")
         self._value_inputs: tuple[str, ...] = ()
+        self._stage_inputs: tuple[Shapes, Values] = ({}, {})
         self._shapes_open = False
         self._programs: dict[Any, Program] = {}
         self._lock = threading.Lock()
@@ -204,7 +205,7 @@ class CompiledModel:
             while len(self._programs) >= MAX_PROGRAMS:
                 del self._programs[next(iter(self._programs))]
             self._programs[key] = program
-            self._stage_inputs = (dict(shapes), dict(values))
+        self._stage_inputs = (dict(shapes), dict(values))
         self._latest = self._programs[key]
         return self._latest
 

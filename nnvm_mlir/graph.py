@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from nnvm_mlir.errors import CompileError
+from nnvm_mlir.errors import CompileError, operation_error
 from nnvm_mlir.mlir import func, ir
 
 ENTRY = "main"
@@ -81,12 +81,20 @@ def entry_function(module: ir.Module) -> func.FuncOp:
     """The function `@main` of a module.
 
     Raises:
-        CompileError: there is none.
+        CompileError: there is none, or it is not one block.
     """
     for op in module.body.operations:
         if isinstance(op, func.FuncOp) and op.name.value == ENTRY:
+            require_block(op)
             return op
     raise CompileError(f"the module has no function @{ENTRY}")
+
+
+def require_block(function: func.FuncOp) -> None:
+    """Refuses a function with control flow, or without a body: a graph has neither. Raises CompileError."""
+    count = len(function.regions[0].blocks)
+    if count != 1:
+        raise operation_error(function, f"expects one block in @{function.name.value}, got {count}")
 
 
 def functions(module: ir.Module) -> list[func.FuncOp]:
@@ -94,14 +102,33 @@ def functions(module: ir.Module) -> list[func.FuncOp]:
     return [op for op in module.body.operations if isinstance(op, func.FuncOp)]
 
 
+def kernels(module: ir.Module) -> list[func.FuncOp]:
+    """All functions but the entry, likewise.
+
+    Raises:
+        CompileError: one is only declared, or has control flow.
+    """
+    found = [function for function in functions(module) if function.name.value != ENTRY]
+    for function in found:
+        require_block(function)
+    return found
+
+
 def variables(entry: func.FuncOp) -> list[Variable]:
-    """The arguments of an entry function; one without a name or a kind is an input named by its position."""
+    """The arguments of an entry function; one without a name or a kind is an input named by its position.
+
+    Raises:
+        CompileError: one is no tensor of the dialect.
+    """
     arguments = list(entry.arguments)
     found = []
     for index, attrs in enumerate(_dictionaries(entry, "arg_attrs", len(arguments))):
         name = attrs[NAME].value if NAME in attrs else f"arg{index}"
         kind = attrs[KIND].value if KIND in attrs else INPUT
-        found.append(Variable(name, TensorType.of(arguments[index]), kind, index))
+        try:
+            found.append(Variable(name, TensorType.of(arguments[index]), kind, index))
+        except TypeError as error:
+            raise operation_error(entry, f"has an argument {name!r}: {error}") from None
     return found
 
 

@@ -10,6 +10,7 @@ position or by name, attributes by name. Operands that are left out become varia
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,9 +37,18 @@ class SymbolNode:
             return 1
         return self.operator.num_results(self.operator.attributes_from(self.attributes))
 
+    @property
+    def num_visible(self) -> int:
+        """How many of them, the first ones, a symbol of the node shows."""
+        visible = None if self.operator is None else self.operator.visible_results
+        return self.num_outputs if visible is None else visible
+
 
 class Symbol:
     """One or more results of nodes."""
+
+    # NumPy numbers leave arithmetic with symbols to the symbols.
+    __array_ufunc__ = None
 
     def __init__(self, entries: Sequence[tuple[SymbolNode, int]]) -> None:
         self.entries = list(entries)
@@ -69,7 +79,7 @@ class Symbol:
         for node, index in self.entries:
             if node.operator is None:
                 names.append(node.name)
-            elif node.num_outputs == 1:
+            elif node.num_visible == 1:
                 names.append(f"{node.name}_output")
             else:
                 names.append(f"{node.name}_output{index}")
@@ -164,7 +174,10 @@ def apply(
         raise ValueError(f"there is no operator {operator!r}")
     cls = OPERATORS[operator]
     given = {key: value for key, value in attributes.items() if value is not None}
-    a = cls.attributes_from(given)
+    try:
+        a = cls.attributes_from(given)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{operator}: {error}") from None
     entries: list[tuple[SymbolNode, int]] = []
     for operand in operands:
         if not isinstance(operand, Symbol):
@@ -181,7 +194,7 @@ def apply(
         if wanted and not declared.variadic:
             entries.append((SymbolNode(None, f"{name}_{declared.name}"), 0))
     node = SymbolNode(cls, name, given, entries)
-    return Symbol([(node, index) for index in range(node.num_outputs)])
+    return Symbol([(node, index) for index in range(node.num_visible)])
 
 
 def topological_order(entries: Sequence[tuple[SymbolNode, int]]) -> list[SymbolNode]:
@@ -241,9 +254,20 @@ def __getattr__(name: str) -> Any:
         return apply(operator_name(cls), ordered, given, name)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = cls.__doc__
+    function.__doc__ = _documentation(cls)
     globals()[name] = function
     return function
+
+
+def _documentation(operator: type[Operator]) -> str:
+    """The operator's own documentation, then its operands, and its attributes with their defaults."""
+    lines = [inspect.cleandoc(operator.__doc__ or ""), ""]
+    operands = ", ".join(f"{f.name}?" if f.optional else f.name for f in operator.operand_fields)
+    lines.append(f"Operands: {operands or 'none'}")
+    for key, declared in operator.attribute_fields.items():
+        default = "required" if declared.required else f"default {declared.default!r}"
+        lines.append(f"Attribute {key}: {declared.kind.expected}, {default}")
+    return "\n".join(lines)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
 """What code is generated for: a frozen description of the machine, from which every schedule derives.
 
-Nothing here knows MLIR. `Target.parse` reads the text that users write (`"cpu"`, `"cpu:haswell"`,
-`"cpu:threads=2"`), `str()` writes it back.
+Nothing here knows MLIR. `Target.parse` reads the text that users write (`"cpu"`, `"cpu:haswell"`),
+`str()` writes it back.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Target:
 
     Attributes:
         kind: "cpu".
-        cpu: LLVM's name of the processor, or "native".
+        cpu: "native", or LLVM's name of one of the processors that `parse` knows.
         vector_bits: width of a vector register.
         vector_registers: how many there are.
         l1_bytes: first-level data cache of one core.
@@ -62,6 +62,11 @@ class Target:
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 1024 * 1024
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.cpu != "native" and self.cpu not in _NAMED_CPUS:
+            known = ", ".join(sorted(_NAMED_CPUS))
+            raise ValueError(f"unknown processor {self.cpu!r}: known are {known}")
 
     def features(self) -> frozenset[str]:
         """Features of the processor, as Linux names them, that generated code may use."""
@@ -93,17 +98,12 @@ class Target:
         kind, _, cpu = text.partition(":")
         if kind != "cpu":
             raise ValueError(f"unknown target {text!r}: expected 'cpu' or 'cpu:NAME'")
-        if cpu in ("", "native"):
-            return host()
-        if cpu not in _NAMED_CPUS:
-            known = ", ".join(sorted(_NAMED_CPUS))
-            raise ValueError(f"unknown processor {cpu!r} in target {text!r}: known are {known}")
+        target = replace(host(), cpu=cpu or "native")
+        if target.cpu == "native":
+            return target
         named = _NAMED_CPUS[cpu]
         return replace(
-            host(),
-            cpu=cpu,
-            vector_bits=named.vector_bits,
-            vector_registers=named.vector_registers,
+            target, vector_bits=named.vector_bits, vector_registers=named.vector_registers
         )
 
     def __str__(self) -> str:

@@ -105,6 +105,16 @@ def test_compile_never_replaces_a_folder_of_something_else(run, model, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "tiny.onnx"]
 
 
+def test_index_out_of_range_in_the_input(run, tmp_path):
+    inputs = [value_info("x", [2]), value_info("i", [1], INT64)]
+    proto = make_model([node("Gather", ["x", "i"], ["y"])], inputs, [value_info("y", [1])])
+    onnx.save(proto, tmp_path / "gather.onnx")
+    np.savez(tmp_path / "in.npz", x=np.ones(2, np.float32), i=np.array([2]))
+    code, _, err = run("run", tmp_path / "gather.onnx", "--input", tmp_path / "in.npz")
+    assert code == 1
+    assert "out of range" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -125,6 +135,9 @@ def test_compile_never_replaces_a_folder_of_something_else(run, model, tmp_path)
         (["run", "MODEL", "--input", "WRONG"], 1, "float64"),
         (["run", "MODEL", "-s", "x=1x3", "--output", "FOLDER/none/y.npz"], 1, "none"),
         (["compile", "MODEL", "-s", "x=1x3", "-o", "TEXT"], 1, "text.npz"),
+        (["compile", "FOLDER", "-o", "FOLDER/none/y.npz"], 1, "not a regular file"),
+        (["show", "FOLDER"], 1, "not a regular file"),
+        (["bench", "FOLDER"], 1, "not a regular file"),
         (["bench", "MODEL", "-s", "x=1x3", "--threads", "0"], 2, "threads"),
         (["run", "MODEL", "--opt-level", "7"], 2, "opt-level"),
         (["compile", "MODEL"], 2, "output"),

@@ -36,7 +36,7 @@ def test_parameters_are_precomputed_and_pruned(opt_level):
     rng = np.random.default_rng(1)
     x = sym.Variable("x")
     conv = sym.conv2d(x, channels=4, kernel_size=(3, 3), padding=(1, 1), name="conv")
-    y = sym.relu(sym.batch_norm(conv, name="bn")[0])
+    y = sym.relu(sym.batch_norm(conv, name="bn"))
     values = {
         name: rng.random(shape).astype(np.float32)
         for name, shape in {
@@ -61,6 +61,10 @@ def test_parameters_are_precomputed_and_pruned(opt_level):
         assert len(params) == 2
     np.testing.assert_allclose(interpret(graph, {"x": data})[0], want, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(lib([data])[0], want, rtol=1e-4, atol=1e-5)
+    module = graph_runtime.create(graph, lib)
+    module.set_input(**params)
+    with pytest.raises(ValueError, match="compiled in with another value"):
+        module.set_input(next(iter(params)), 7)
 
 
 def test_dtypes_by_name():

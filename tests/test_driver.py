@@ -211,3 +211,12 @@ def test_overhead_of_a_call(total, shapes):
         model(feeds)
         times.append(time.perf_counter() - start)
     assert np.median(times) < 100e-6
+
+
+def test_processors_that_cannot_run_here(total, monkeypatch):
+    monkeypatch.setattr("nnvm_mlir.build.cpu_flags", lambda: frozenset(["avx2"]))
+    shapes = {"x": (2, 3), "y": (3,)}
+    with pytest.raises(CompileError, match=r"cpu:x86-64-v2 cannot run .* lacks popcnt"):
+        nnvm_mlir.compile(total, target="cpu:x86-64-v2", shapes=shapes)
+    with pytest.raises(ValueError, match="unknown processor 'z80': known are haswell"):
+        nnvm_mlir.Target(cpu="z80")

@@ -180,6 +180,44 @@ def test_truncated_input_is_an_error(opt):
             assert result.code == 1 and result.err.startswith("<stdin>:"), text[:length]
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "problem"),
+    [
+        ("func.func @main() { return }", "nnvm-lower-kernels", "no memory plan"),
+        (
+            "func.func @main(%x: tensor<?xf32>) { return }",
+            "nnvm-plan-memory",
+            "types remain unknown: argument %arg0",
+        ),
+        (
+            "func.func @main(%x: i32) { return }",
+            "nnvm-precompute-prune",
+            "has an argument 'arg0': expected a tensor type, got i32",
+        ),
+        (
+            "func.func @main() { cf.br ^a\n ^a: return }",
+            "nnvm-infer-shape",
+            "expects one block in @main, got 2",
+        ),
+        (
+            "func.func private @k()\n func.func @main() { return }",
+            "convert-nnvm-to-linalg",
+            "expects one block in @k, got 0",
+        ),
+        (
+            "func.func @main() { call @main() : () -> ()\n return }",
+            "convert-nnvm-to-linalg",
+            "calls @main, which is no kernel",
+        ),
+    ],
+)
+def test_module_that_a_pass_cannot_work_on(opt, text, name, problem):
+    result = opt(f"--{name}", stdin=text.encode())
+    assert result.code == 1
+    assert problem in result.err
+    assert "internal error" not in result.err
+
+
 def test_internal_errors_are_short(opt, crashing_pass):
     result = opt("--nnvm-crashing", stdin=FUNCTION.encode())
     assert result.code == 1

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from nnvm_mlir import compiler
 from nnvm_mlir import symbol as sym
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.errors import CompileError
@@ -32,6 +33,7 @@ def test_arithmetic_with_numbers_and_symbols():
         "rpow": (2**x, 2**a),
         "neg": (-x, -a),
         "numpy number": (x + np.float32(0.5), a + 0.5),
+        "numpy number on the left": (np.float32(0.5) * x, a * 0.5),
     }
     for name, (symbol, want) in cases.items():
         feeds = {k: v for k, v in {"x": a, "y": b}.items() if k in symbol.list_input_names()}
@@ -49,7 +51,30 @@ def test_operands_that_are_left_out_become_variables():
     assert own.list_input_names() == ["x", "w"]
     norm = sym.batch_norm(x, name="bn")
     assert norm.list_input_names()[1:] == ["bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var"]
-    assert norm.list_output_names() == ["bn_output0", "bn_output1", "bn_output2"]
+    assert norm.list_output_names() == ["bn_output"]
+    assert sym.relu(norm).list_input_names() == norm.list_input_names()
+
+
+def test_help_lists_operands_and_attributes():
+    text = sym.conv2d.__doc__
+    assert "Operands: data, weight, bias?" in text
+    assert "Attribute channels: an integer, required" in text
+    assert "Attribute groups: an integer, default 1" in text
+
+
+def test_errors_name_the_operator():
+    with pytest.raises(ValueError, match="^conv2d: has no attribute 'kernel'"):
+        sym.conv2d(sym.Variable("x"), kernel=(3, 3))
+
+
+def test_any_number_of_operands():
+    xs = [sym.Variable(f"x{i}") for i in range(40)]
+    both = sym.Group([sym.concatenate(*xs, axis=0), sym.elemwise_sum(*xs, num_args=40)])
+    shapes = {f"x{i}": (2, 3) for i in range(40)}
+    _, lib, _ = compiler.build(both, shape=shapes)
+    joined, total = lib([np.full((2, 3), i, np.float32) for i in range(40)])
+    np.testing.assert_array_equal(joined[:, 0], np.repeat(np.arange(40), 2))
+    np.testing.assert_array_equal(total, np.full((2, 3), 780))
 
 
 def test_names_are_fresh_and_inputs_come_in_depth_first_order():

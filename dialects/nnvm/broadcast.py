@@ -335,6 +335,10 @@ class ElemwiseSum(Elementwise, name="elemwise_sum"):
     formula = staticmethod(lambda a, *xs: sum(xs[1:], xs[0]))
 
     @classmethod
+    def of_parts(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in given.items() if key != "num_args"}
+
+    @classmethod
     def infer_shape(
         cls, a: Attributes, ins: Sequence[Shape], outs: Sequence[Shape]
     ) -> tuple[list[Shape], list[Shape]]:

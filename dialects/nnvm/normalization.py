@@ -41,6 +41,8 @@ class BatchNorm(Normalizing, name="batch_norm"):
     results `mean` and `var` are the statistics used: at inference the moving ones.
     """
 
+    visible_results = 1
+
     data = operand()
     gamma = operand()
     beta = operand()
@@ -83,6 +85,8 @@ class BatchNorm(Normalizing, name="batch_norm"):
 
 class Dropout(SameShape, name="dropout"):
     """At inference, `data` itself and a mask of ones."""
+
+    visible_results = 1
 
     data = operand()
     output = result()

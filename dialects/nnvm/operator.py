@@ -62,6 +62,7 @@ class Operator(ir.OpView):
         fusion: its pattern kind.
         kinds: what the operands may hold, unless `infer_dtype` says otherwise.
         is_view: whether the result is the first operand's buffer seen under another shape.
+        visible_results: how many results, the first ones, a symbol of the operator shows; None for all.
         checks_data: whether operand values can be wrong at run time (an index out of range), which compiled code reports.
         fields: declared operands, results and attributes, in order.
     """
@@ -73,6 +74,7 @@ class Operator(ir.OpView):
     kinds: ClassVar[Sequence[str]] = KINDS
     is_view: ClassVar[bool] = False
     checks_data: ClassVar[bool] = False
+    visible_results: ClassVar[int | None] = None
     operand_fields: ClassVar[tuple[Operand, ...]] = ()
     result_fields: ClassVar[tuple[Result, ...]] = ()
     attribute_fields: ClassVar[dict[str, Attribute]] = {}
@@ -150,6 +152,15 @@ class Operator(ir.OpView):
         require_kind(ins, cls.kinds)
         dtype = unify_dtypes([*ins, *outs])
         return [dtype] * len(ins), [dtype] * len(outs)
+
+    @classmethod
+    def of_parts(cls, given: dict[str, Any]) -> dict[str, Any] | None:
+        """How the operator on many operands follows from itself on groups of them, and then on the groups' results.
+
+        Returns:
+            The attributes for that, from those given for all; None if it does not follow.
+        """
+        return None
 
     @classmethod
     def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:

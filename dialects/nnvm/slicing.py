@@ -39,6 +39,10 @@ class Concatenate(Operator, name="concatenate"):
     axis = attribute(Int, 1)
 
     @classmethod
+    def of_parts(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return given
+
+    @classmethod
     def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
         return {"axis": axes.index(normalize_axis(a.axis, rank))}
 

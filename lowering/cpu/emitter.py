@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from nnvm_mlir.mlir import arith, func, ir, memref, vector
+from nnvm_mlir.runtime.program import ALIGNMENT
 from nnvm_mlir.target import Target
 
 Index: TypeAlias = int | ir.Value
@@ -20,6 +21,8 @@ Index: TypeAlias = int | ir.Value
 
 # Up to this stride, loading everything between and shuffling is faster than gathering.
 _PICKED_STRIDE = 4
+# Gathers and scatters take their steps as 32-bit integers.
+_LARGEST_STEP = 2**31 - 1
 
 
 class Unsupported(Exception):
@@ -31,12 +34,14 @@ class Emitter:
 
     Attributes:
         target: what the code is generated for.
+        globals: the constant tables that were emitted beside the kernel.
     """
 
     def __init__(self, target: Target, entry: ir.Block):
         self.target = target
         self._entry = entry
         self._constants: dict[tuple, ir.Value] = {}
+        self.globals: list[memref.GlobalOp] = []
         self._index = ir.IndexType.get()
         self._nsw = ir.Attribute.parse("#arith.overflow<nsw>")
 
@@ -146,14 +151,22 @@ class Emitter:
         data = ir.DenseElementsAttr.get(
             [ir.IntegerAttr.get(self._index, v) for v in values], tensor
         )
-        kernel = self._entry.owner
-        with ir.InsertionPoint(kernel):
-            memref.GlobalOp(
-                name,
-                ir.TypeAttr.get(type_),
-                sym_visibility="private",
-                initial_value=data,
-                constant=True,
+        return self.constant_global(name, type_, data)
+
+    def constant_global(
+        self, name: str, type_: ir.MemRefType, data: ir.DenseElementsAttr
+    ) -> ir.Value:
+        """A read-only buffer of `type_` that holds `data`: a private global of the module called `name`."""
+        with ir.InsertionPoint(self._entry.owner):
+            self.globals.append(
+                memref.GlobalOp(
+                    name,
+                    ir.TypeAttr.get(type_),
+                    sym_visibility="private",
+                    initial_value=data,
+                    constant=True,
+                    alignment=ALIGNMENT,
+                )
             )
         with ir.InsertionPoint.at_block_begin(self._entry):
             return memref.GetGlobalOp(type_, name).result
@@ -241,7 +254,13 @@ class Emitter:
         ir.Operation.create("vector.scatter", operands=operands)
 
     def _steps(self, stride: int, lanes: int) -> ir.Value:
-        """`stride * lane` in every lane."""
+        """`stride * lane` in every lane.
+
+        Raises:
+            Unsupported: the last lane is too far away.
+        """
+        if abs(stride) * (lanes - 1) > _LARGEST_STEP:
+            raise Unsupported(f"vectors of elements that are {stride} apart")
         i32 = ir.IntegerType.get_signless(32)
         return self._constant(
             ("steps", stride, lanes),
@@ -397,13 +416,16 @@ def emit_function(
         new = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
     entry = new.add_entry_block()
     buffers = list(entry.arguments)
+    e = Emitter(target, entry)
     try:
         with original.location, ir.InsertionPoint(entry):
-            tables = _emit_tables(original)
-            body(Emitter(target, entry), buffers[: len(inputs)] + tables, buffers[len(inputs) :])
+            tables = _emit_tables(e, original)
+            body(e, buffers[: len(inputs)] + tables, buffers[len(inputs) :])
             func.ReturnOp([])
     except BaseException:
-        new.operation.erase()
+        # The next generator will want the names.
+        for op in (new, *e.globals):
+            op.operation.erase()
         raise
     for attribute in original.attributes:
         if attribute not in ("sym_name", "function_type", "arg_attrs", "res_attrs"):
@@ -425,23 +447,14 @@ def constant_tables(block: ir.Block) -> list[ir.Operation]:
     ]
 
 
-def _emit_tables(original: func.FuncOp) -> list[ir.Value]:
+def _emit_tables(e: Emitter, original: func.FuncOp) -> list[ir.Value]:
     """Makes each constant table of `original` a global, and emits flat views of them."""
     views = []
     for number, op in enumerate(constant_tables(original.regions[0].blocks[0])):
         name = f"{ir.StringAttr(original.attributes['sym_name']).value}_table{number}"
         tensor = op.results[0].type
         type_ = ir.MemRefType.get(tensor.shape, tensor.element_type)
-        with ir.InsertionPoint(original):
-            memref.GlobalOp(
-                name,
-                ir.TypeAttr.get(type_),
-                sym_visibility="private",
-                initial_value=op.attributes["value"],
-                constant=True,
-                alignment=64,
-            )
-        view = memref.GetGlobalOp(type_, name).result
+        view = e.constant_global(name, type_, op.attributes["value"])
         if tensor.rank > 1:
             flat = ir.MemRefType.get([pymath.prod(tensor.shape)], tensor.element_type)
             dims = ir.ArrayAttr.get([_index_array(range(tensor.rank))])

@@ -10,16 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nnvm_mlir.dialects.nnvm.types import TensorType
-from nnvm_mlir.graph import ENTRY, PARAMETER, entry_function, functions, variables
+from nnvm_mlir.errors import operation_error
+from nnvm_mlir.graph import ENTRY, PARAMETER, entry_function, kernels, variables
 from nnvm_mlir.lowering.cpu.loops import WORKSPACE
 from nnvm_mlir.mlir import arith, func, ir, memref
 from nnvm_mlir.passes.fuse import storage_root
 from nnvm_mlir.passes.plan_memory import (
-    ALIGNMENT,
     ARENA_BYTES,
     OFFSET,
     OFFSETS,
     WEIGHT_BYTES,
+    aligned,
     require_memory,
 )
 
@@ -51,18 +52,20 @@ def lower_entry(module: ir.Module) -> Entry:
     """Replaces the planned graph-level entry function; the kernels are at memref level already.
 
     Raises:
-        CompileError: with the workspace of the kernels the program needs too much memory.
+        CompileError: there is no memory plan, or with the workspace of the kernels the program needs too much memory.
     """
     entry = entry_function(module)
-    kernels = {f.name.value: f for f in functions(module) if f.name.value != ENTRY}
+    if ARENA_BYTES not in entry.attributes:
+        raise operation_error(entry, "has no memory plan", hint="run nnvm-plan-memory first")
+    callees = {kernel.name.value: kernel for kernel in kernels(module)}
     arena = entry.attributes[ARENA_BYTES].value
-    workspace = max((_workspace_bytes(kernel) for kernel in kernels.values()), default=0)
+    workspace = max((_workspace_bytes(kernel) for kernel in callees.values()), default=0)
     block = entry.regions[0].blocks[0]
     terminator = block.operations[len(block.operations) - 1]
     status = [op for op in block.operations if isinstance(op, memref.AllocOp)]
     checks = [_label(op) for op in status]
     status_offset = arena
-    arena += _aligned(8 * len(checks))
+    arena += aligned(8 * len(checks))
     arena_bytes = arena + workspace
     require_memory(entry, arena_bytes, entry.attributes[WEIGHT_BYTES].value)
     arguments = variables(entry)
@@ -99,7 +102,7 @@ def lower_entry(module: ir.Module) -> Entry:
                 continue
             for result, offset in zip(op.results, op.attributes[OFFSETS], strict=True):
                 places.setdefault(result, Place(buffers[0], offset))
-            kernel = kernels[op.callee.value]
+            kernel = callees[op.callee.value]
             operands = [places[storage_root(v)] for v in (*op.operands, *op.results)]
             if _workspace_bytes(kernel):
                 operands.append(Place(buffers[0], arena))
@@ -131,12 +134,8 @@ def _label(op: memref.AllocOp) -> str:
     return op.location.name_str if op.location.is_a_name() else "without a name"
 
 
-def _aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
-
-
 def _workspace_bytes(kernel: func.FuncOp) -> int:
     """Bytes of workspace, rounded up to whole cache lines."""
     if WORKSPACE not in kernel.attributes:
         return 0
-    return _aligned(kernel.attributes[WORKSPACE].value)
+    return aligned(kernel.attributes[WORKSPACE].value)

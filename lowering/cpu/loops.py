@@ -12,6 +12,7 @@ from nnvm_mlir.errors import CompileError
 from nnvm_mlir.lowering.cpu import vector_math
 from nnvm_mlir.lowering.cpu.emitter import Emitter, element_bytes
 from nnvm_mlir.mlir import PassManager, func, ir, linalg, memref
+from nnvm_mlir.passes.plan_memory import aligned
 from nnvm_mlir.target import Target
 
 WORKSPACE = "nnvm.workspace"
@@ -19,8 +20,6 @@ WORKSPACE = "nnvm.workspace"
 
 PLAIN_LOOPS = "nnvm.plain_loops"
 """Attribute of a kernel that is plain loops: it needs LLVM's optimiser."""
-
-_ALIGNMENT = 64
 
 _BUFFERIZE = ",".join(
     [
@@ -139,8 +138,8 @@ def _use_workspace(function: func.FuncOp) -> int:
             raise CompileError(f"the kernel '{name}' allocates a buffer of unknown size: {type_}")
         offsets.append(size)
         size += math.prod(type_.shape) * element_bytes(type_.element_type)
-        size = -(-size // _ALIGNMENT) * _ALIGNMENT
-    size = max(size, _ALIGNMENT)
+        size = aligned(size)
+    size = max(size, aligned(1))
     with function.location:
         i8 = ir.IntegerType.get_signless(8)
         type_ = ir.MemRefType.get([size], i8)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nnvm_mlir.graph import ENTRY, functions
+from nnvm_mlir.graph import kernels
 from nnvm_mlir.lowering.cpu.entry import Entry, lower_entry
 from nnvm_mlir.lowering.cpu.kernels import lower_kernel
 from nnvm_mlir.lowering.cpu.llvm import lower_to_llvm
@@ -49,9 +49,7 @@ def lower_kernels(module: ir.Module, target: Target) -> dict[str, int]:
         How many kernels a generator took ("generated"), and how many became plain loops ("loops").
     """
     counts = {"generated": 0, "loops": 0}
-    for kernel in functions(module):
-        if kernel.name.value == ENTRY:
-            continue
+    for kernel in kernels(module):
         if lower_kernel(kernel, target):
             counts["generated"] += 1
         else:

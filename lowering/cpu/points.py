@@ -113,5 +113,5 @@ class Point:
         for other in inside[1:]:
             flag = arith.AndIOp(flag, other).result
         safe = arith.SelectOp(flag, self.e.index(at), self.e.index(0)).result
-        padding = 0 if access.padding is None else access.padding
+        padding = self.e.constant(0 if access.padding is None else access.padding, access.element)
         return arith.SelectOp(flag, self.e.load(buffer, safe), padding).result

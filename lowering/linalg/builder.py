@@ -300,10 +300,14 @@ def from_storage(value: ir.Value, dtype: str) -> ir.Value:
 
 
 def to_storage(value: ir.Value, dtype: str) -> ir.Value:
-    """The inverse of `from_storage`."""
-    if dtype == "bool":
-        return arith.extui(storage_element("bool"), value)
-    return value if compute_dtype(dtype) == dtype else arith.truncf(scalar_type(dtype), value)
+    """The inverse of `from_storage`; a constant stays one, as generators expect of fills and padding."""
+    if compute_dtype(dtype) == dtype and dtype != "bool":
+        return value
+    stored = storage_element(dtype)
+    if isinstance(value.owner, arith.ConstantOp):
+        number = value.owner.literal_value
+        return arith.constant(stored, int(number) if dtype == "bool" else number)
+    return (arith.extui if dtype == "bool" else arith.truncf)(stored, value)
 
 
 def filled(value: ir.Value, out: ir.Value) -> ir.Value:

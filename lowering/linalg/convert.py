@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.errors import location_error, operation_error
-from nnvm_mlir.graph import ENTRY, functions
+from nnvm_mlir.graph import ENTRY, functions, kernels
 from nnvm_mlir.lowering.linalg.builder import LinalgBuilder, storage_type
 from nnvm_mlir.lowering.linalg.registry import STATUS, apply_rule
 from nnvm_mlir.mlir import builtin, func, ir, memref
@@ -37,19 +37,19 @@ def convert_module(module: ir.Module) -> None:
         CompileError: an operator has no rule; it names the function and the operator.
     """
     converted: dict[str, func.FuncOp] = {}
-    entry = None
-    for function in functions(module):
-        name = function.name.value
-        if name == ENTRY:
-            entry = function
-            continue
+    for kernel in kernels(module):
+        name = kernel.name.value
         try:
-            converted[name] = convert_function(function)
+            converted[name] = convert_function(kernel)
         except NotImplementedError as error:
-            raise operation_error(function, f"cannot be lowered: {error}") from error
-    if entry is not None:
+            raise operation_error(kernel, f"cannot be lowered: {error}") from error
+    for entry in functions(module):
+        if entry.name.value != ENTRY:
+            continue
         for op in entry.regions[0].blocks[0].operations:
             if isinstance(op, func.CallOp):
+                if op.callee.value not in converted:
+                    raise operation_error(op, f"calls @{op.callee.value}, which is no kernel")
                 _adapt_call(op, converted[op.callee.value])
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from nnvm_mlir.dialects.nnvm import Operator
 from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.errors import CompileError, operation_error
-from nnvm_mlir.graph import functions, update_function_type
+from nnvm_mlir.graph import functions, require_block, update_function_type
 from nnvm_mlir.mlir import func, ir
 
 Refine = Callable[[Operator], tuple[list[TensorType], list[TensorType]]]
@@ -24,11 +24,12 @@ def run_inference(module: ir.Module, refine: Refine) -> None:
     """Refines every type of every function.
 
     Raises:
-        CompileError: a rule found a conflict; it names the operation and its location.
+        CompileError: a rule found a conflict; it names the operation and its location. Or a function has control flow.
     """
     for function in functions(module):
         if function.is_external:
             continue
+        require_block(function)
         _infer_function(function, refine)
         update_function_type(function)
 
@@ -72,6 +73,8 @@ def require_static(module: ir.Module) -> None:
     """
     unknown = []
     for function in functions(module):
+        if function.is_external:
+            continue
         for argument in function.arguments:
             if not TensorType.of(argument).is_static:
                 unknown.append(

@@ -22,10 +22,9 @@ from nnvm_mlir.errors import CompileError
 from nnvm_mlir.graph import PARAMETER, entry_function, variables
 from nnvm_mlir.mlir import func, ir
 from nnvm_mlir.passes.fuse import storage_root
+from nnvm_mlir.passes.inference import require_static
 from nnvm_mlir.pipeline import Pass, register_pass
-
-ALIGNMENT = 64
-"""Every buffer starts on a cache line."""
+from nnvm_mlir.runtime.program import ALIGNMENT
 
 OFFSETS = "nnvm.offsets"
 OFFSET = "nnvm.offset"
@@ -64,8 +63,9 @@ class PlanMemory(Pass):
         """Annotates the fused entry function in place.
 
         Raises:
-            CompileError: the plan needs more memory than the limit.
+            CompileError: a type is not known, or the plan needs more memory than the limit.
         """
+        require_static(module)
         entry = entry_function(module)
         lifetimes, outputs = find_lifetimes(entry)
         offsets, arena_bytes = place(lifetimes)
@@ -111,7 +111,7 @@ def find_lifetimes(entry: func.FuncOp) -> tuple[list[Lifetime], list[ir.Value]]:
         if isinstance(op, func.CallOp):
             for result in op.operation.results:
                 if result not in outputs:
-                    nbytes = _aligned(TensorType.of(result).nbytes)
+                    nbytes = aligned(TensorType.of(result).nbytes)
                     lifetimes[result] = Lifetime(result, nbytes, step, step)
     return list(lifetimes.values()), outputs
 
@@ -158,10 +158,11 @@ def _place_weights(entry: func.FuncOp) -> int:
         named = {entry_.name: entry_.attr for entry_ in old}
         named[OFFSET] = ir.IntegerAttr.get(i64, position)
         attributes[variable.index] = ir.DictAttr.get(named, entry.context)
-        position += _aligned(variable.type.nbytes)
+        position += aligned(variable.type.nbytes)
     entry.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes, entry.context)
     return position
 
 
-def _aligned(nbytes: int) -> int:
+def aligned(nbytes: int) -> int:
+    """`nbytes` rounded up, so that the next buffer starts where buffers do."""
     return -(-nbytes // ALIGNMENT) * ALIGNMENT

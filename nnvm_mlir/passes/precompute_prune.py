@@ -2,7 +2,7 @@
 
 Such operators move into a function `@precompute` from the old parameters to new ones, which the
 entry function takes instead. Who holds the parameter values runs that function on them (see
-`compiler`) and drops it. Parameters that nothing reads any more are pruned from the entry function.
+`build.evaluate_precomputed`) and drops it. Parameters that nothing reads any more are pruned from the entry function.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ _SEAL = "signature_sha256"
 # What LLVM may use of a processor's features; a program needs those of the machine it was compiled for.
 _FEATURES = frozenset(
     "ssse3 sse4_1 sse4_2 popcnt avx f16c fma bmi1 bmi2 avx2 avx512f avx512dq avx512cd avx512bw avx512vl"
-    " avx512_vnni avx512_bf16 avx512_fp16 avx512vbmi avx_vnni amx_tile gfni vaes vpclmulqdq".split()
+    " avx512ifma avx512vbmi avx512_vbmi2 avx512_bitalg avx512_vpopcntdq avx512_vnni avx512_bf16 avx512_fp16"
+    " avx_vnni amx_tile gfni vaes vpclmulqdq".split()
 )
 
 
@@ -61,7 +62,7 @@ def save(program: Program, folder: str | os.PathLike[str], features: frozenset[s
     Raises:
         OSError: the folder cannot be written, or holds something else than a compiled model.
     """
-    target = Path(folder)
+    target = Path(os.path.abspath(folder))  # "." has no name to be replaced by
     if target.is_dir() and any(target.iterdir()) and not (target / _SIGNATURE).is_file():
         raise FileExistsError(f"{target} holds other files than those of a compiled model")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -87,13 +88,31 @@ def save(program: Program, folder: str | os.PathLike[str], features: frozenset[s
             (scratch / name).write_bytes(data)
         weights.tofile(scratch / _WEIGHTS)
         (scratch / _SIGNATURE).write_text(_sealed(signature))
+        # Whatever the umask is: `load` refuses what a group can write.
+        for path in scratch.iterdir():
+            path.chmod(0o644)
         scratch.chmod(0o755)
-        if target.is_dir():
-            shutil.rmtree(target)
-        scratch.replace(target)
+        _replace_folder(scratch, target)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def _replace_folder(new: Path, target: Path) -> None:
+    """Puts `new` in the place of `target`; where that fails, `target` stays."""
+    if not target.is_dir():
+        new.replace(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=".nnvm-", dir=target.parent))
+    try:
+        moved = target.replace(old / "old")
+        try:
+            new.replace(target)
+        except BaseException:
+            moved.replace(target)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def load(folder: str | os.PathLike[str]) -> LoadedModel:

@@ -136,7 +136,8 @@ class MachineCode:
             {s.name for o in objects for s in o.symbols if s.section == _SHN_UNDEF and s.name}
         )
         code_end, size = self._place(objects, len(undefined))
-        self._memory = mmap.mmap(-1, size)
+        # Private: a fork gets data of its own.
+        self._memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         for each in objects:
             for section in each.sections:

@@ -15,6 +15,7 @@ import numpy as np
 from nnvm_mlir.runtime.machine_code import MachineCode
 
 ALIGNMENT = 64
+"""Every buffer of a program starts on a cache line."""
 
 ENTRY = "nnvm_entry"
 """The function of compiled code that a program calls."""

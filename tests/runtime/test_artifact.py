@@ -64,6 +64,22 @@ assert not loaded, loaded
     assert done.returncode == 0, done.stderr
 
 
+def test_what_was_saved_under_any_umask_can_be_loaded(model, tmp_path):
+    old = os.umask(0o002)
+    try:
+        model.save(tmp_path / "saved")
+    finally:
+        os.umask(old)
+    assert nnvm_mlir.load(tmp_path / "saved").inputs == model.inputs
+
+
+def test_the_current_folder_can_be_saved_to_again(model, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    model.save(".")
+    assert nnvm_mlir.load(folder).inputs == model.inputs
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
 def test_every_damage_is_found(folder):
     rng = np.random.default_rng(0)
     for path in folder.iterdir():

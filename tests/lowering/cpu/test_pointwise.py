@@ -89,6 +89,18 @@ def test_large_work_is_parallel_and_small_work_is_not():
 
 
 @TARGETS
+def test_padded_operand_that_is_broadcast_along_the_lanes(target):
+    text = Text()
+    x, y = text.argument(3), text.argument(6, 33)
+    padded = text.pad(x, [2], [1], "4.0")
+    body = "%y = arith.addf %a0, %a1 : f32"
+    result = text.generic("pp", [padded, y], text.empty((6, 33)), ["d0", "d0, d1", "d0, d1"], body)
+    a, b = values((3,)), values((6, 33), seed=1)
+    expected = np.pad(a, (2, 1), constant_values=4)[:, None] + b
+    np.testing.assert_array_equal(compiled(text.finish(result), target)(a, b), expected)
+
+
+@TARGETS
 def test_chain_over_a_reshape(target):
     text = Text()
     x, scale = text.argument(4, 6, 9), text.argument(6, 1)
@@ -308,5 +320,20 @@ def test_a_reduction_is_left_as_it_is():
         module = ir.Module.parse(text.finish(result))
         before = str(module)
         with pytest.raises(Unsupported, match="a reduction"):
+            pointwise.lower(module.body.operations[0], Target())
+        assert str(module) == before
+
+
+def test_elements_too_far_apart_for_a_gather_are_refused_before_anything_is_emitted():
+    text = Text()
+    x, out = text.argument(2, 2**31), text.empty((2**31, 2))
+    text.lines.append("%t = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>")
+    body = "%y = arith.addf %a0, %a1 : f32"
+    maps = ["d1, d0", "d1", "d0, d1"]
+    result = text.generic("pp", [x, ("%t", (2,), "f32")], out, maps, body)
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text.finish(result))
+        before = str(module)
+        with pytest.raises(Unsupported, match="2147483648 apart"):
             pointwise.lower(module.body.operations[0], Target())
         assert str(module) == before

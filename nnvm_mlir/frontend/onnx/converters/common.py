@@ -39,17 +39,8 @@ def broadcast_to(ctx: NodeContext, data: Node, shape: Sequence[int]) -> Node:
 
 
 def concatenate(ctx: NodeContext, tensors: Sequence[Node], axis: int) -> Node:
-    """Any number of tensors one after the other, by several operations where one takes too many."""
-    while len(tensors) > 1:
-        groups = [
-            tensors[start : start + VARIADIC_LIMIT]
-            for start in range(0, len(tensors), VARIADIC_LIMIT)
-        ]
-        tensors = [
-            ctx.op(Concatenate, *group, axis=axis) if len(group) > 1 else group[0]
-            for group in groups
-        ]
-    return tensors[0]
+    """Tensors one after the other."""
+    return ctx.op(Concatenate, *tensors, axis=axis) if len(tensors) > 1 else tensors[0]
 
 
 def split(ctx: NodeContext, data: Node, sizes: Sequence[int], axis: int) -> list[Node]:
