@@ -63,7 +63,7 @@ def test_help_lists_operands_and_attributes():
 
 
 def test_errors_name_the_operator():
-    with pytest.raises(ValueError, match="^conv2d: has no attribute 'kernel'"):
+    with pytest.raises(ValueError, match=r"^conv2d: has no attribute 'kernel'"):
         sym.conv2d(sym.Variable("x"), kernel=(3, 3))
 
 
