@@ -139,9 +139,8 @@ def _run_child(request: Json) -> None:
 
 def main() -> None:
     """Answers the request on standard input, in the folder that it names."""
-    ctypes.CDLL(None).prctl(
-        1, signal.SIGKILL
-    )  # PR_SET_PDEATHSIG: nobody waits for an orphan's answer
+    # PR_SET_PDEATHSIG: nobody waits for an orphan's answer.
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     request = json.loads(sys.stdin.buffer.read())
     folder = Path(request["folder"])
     try:

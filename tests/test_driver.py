@@ -220,3 +220,10 @@ def test_processors_that_cannot_run_here(total, monkeypatch):
         nnvm_mlir.compile(total, target="cpu:x86-64-v2", shapes=shapes)
     with pytest.raises(ValueError, match="unknown processor 'z80': known are haswell"):
         nnvm_mlir.Target(cpu="z80")
+
+
+def test_float16_on_a_processor_without_conversions():
+    x = sym.Variable("x", (5,), "float16")
+    model = nnvm_mlir.compile(sym.sqrt(x), target="cpu:x86-64", threads=1)
+    values = np.arange(5, dtype=np.float16)
+    np.testing.assert_array_equal(model(values)[0], np.sqrt(values))

@@ -96,12 +96,20 @@ class _Object:
         return found
 
 
+def _compiler_library() -> list[ctypes.CDLL]:
+    """What code calls where a processor lacks an instruction, to convert float16 for example; few programs need it."""
+    try:
+        return [ctypes.CDLL("libgcc_s.so.1")]
+    except OSError:
+        return []
+
+
 class MachineCode:
     """Object files in memory, ready to run for as long as this lives.
 
     Args:
         objects: the files' bytes.
-        libraries: paths of shared libraries to take functions from, besides the C and mathematics libraries.
+        libraries: paths of shared libraries to take functions from, besides the libraries of C, mathematics and the compiler.
 
     Raises:
         LoadError: an object is malformed or for another machine, or a symbol is defined nowhere.
@@ -116,6 +124,7 @@ class MachineCode:
             ctypes.CDLL(None),
             ctypes.CDLL("libm.so.6"),
             *map(ctypes.CDLL, libraries),
+            *_compiler_library(),
         ]
         try:
             parsed = [_Object(data) for data in objects]
