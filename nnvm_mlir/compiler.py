@@ -66,7 +66,7 @@ def build(
         for name in names
     }
     graph = symbol_graph(symbol, types, values)
-    parsed = Target.parse(target) if isinstance(target, str) else target
+    parsed = Target.resolve(target, None)
     kept: dict[str, Any] = {}
 
     def record(stage: str, module: Any) -> None:
@@ -74,5 +74,5 @@ def build(
             kept["module"] = type(module).parse(str(module))
             kept["params"] = dict(graph.params)
 
-    program = build_program(graph, parsed.with_threads(None), opt_level, record)
+    program = build_program(graph, parsed, opt_level, record)
     return Graph(kept["module"], kept["params"]), program, kept["params"]

@@ -58,20 +58,22 @@ def compile(
     """Compiles a model.
 
     Args:
-        model: the path of an ONNX file, an `onnx.ModelProto`, a `Symbol` or a `Graph`.
-        target: "cpu" (this machine) or "cpu:NAME".
+        model: the path of an ONNX file, an `onnx.ModelProto`, a `Symbol` or a `Graph`. A file is read again for
+            every specialised program: keep it while shapes are open.
+        target: "cpu" (this machine), "cpu:NAME" or a `Target`.
         shapes: shapes of inputs by name, where the model leaves dimensions open. Without them, the first call decides.
-        threads: threads of one call; by default the cores that this process may use.
+        threads: threads of one call; by default those of a `Target`, or else the cores that this process may use.
         opt_level: 0 (plain) to 3 (everything).
 
     Raises:
         CompileError: the model cannot be compiled.
         LoadError: the file is not a model.
-        ValueError: an argument is wrong.
+        ValueError, TypeError: an argument is wrong.
     """
-    parsed = Target.parse(target) if isinstance(target, str) else target
+    parsed = Target.resolve(target, threads)
     graph_pipeline(opt_level)
-    parsed = parsed.with_threads(threads)
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise TypeError(f"shapes: expected a dict of name to shape, got {type(shapes).__name__}")
     given = {name: _checked(name, shape) for name, shape in (shapes or {}).items()}
     compiled = CompiledModel(_compiler(model, parsed, opt_level, given), parsed, given)
     compiled.prepare()
@@ -123,7 +125,7 @@ class CompiledModel:
 
     @property
     def stages(self) -> dict[str, str]:
-        """The module as text after every stage, in order, for the shapes of the latest program.
+        """The module as text after every stage, in order, for the program that was made last.
 
         A stage that runs again is numbered ("nnvm-dce#2"). The model is compiled again to make the
         texts.
@@ -166,7 +168,7 @@ class CompiledModel:
         return program([ready[spec.name] for spec in program.inputs], out)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the latest program to a folder that `nnvm_mlir.load` reads, without a compiler.
+        """Writes the program that was made last to a folder that `nnvm_mlir.load` reads, without a compiler.
 
         Raises:
             ValueError: nothing has been compiled yet, since shapes are not known.

@@ -13,7 +13,10 @@ def graph_pipeline(opt_level: int) -> list[str]:
 
     Raises:
         ValueError: the level is not 0 to 3.
+        TypeError: it is not an integer.
     """
+    if not isinstance(opt_level, int):
+        raise TypeError(f"opt_level must be an integer, got {opt_level!r}")
     if not 0 <= opt_level <= MAX_OPT_LEVEL:
         raise ValueError(f"opt_level must be 0 to {MAX_OPT_LEVEL}, got {opt_level}")
     passes = [

@@ -89,6 +89,20 @@ class Target:
         return replace(self, threads=count)
 
     @staticmethod
+    def resolve(target: str | Target, threads: int | None) -> Target:
+        """A target for a number of threads: by default those of a Target, and `default_threads()` for a text.
+
+        Raises:
+            ValueError: as `parse` and `with_threads`.
+            TypeError: not such arguments.
+        """
+        if isinstance(target, Target):
+            return target.with_threads(target.threads if threads is None else threads)
+        if isinstance(target, str):
+            return Target.parse(target).with_threads(threads)
+        raise TypeError(f"target: expected a text or a Target, got {type(target).__name__}")
+
+    @staticmethod
     def parse(text: str) -> Target:
         """Reads "cpu" (this machine) or "cpu:NAME" (a named processor).
 

@@ -117,7 +117,7 @@ def _run_child(request: Json) -> None:
     Raises:
         CompileError: the child died.
     """
-    command = [sys.executable, "-c", _BOOTSTRAP.format(path=sys.path)]
+    command = [sys.executable, *_isolation(), "-c", _BOOTSTRAP.format(path=sys.path)]
     child = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -135,6 +135,13 @@ def _run_child(request: Json) -> None:
         )
         last = said.decode(errors="replace").strip()[-2000:]
         raise CompileError(f"the compiler {how}: {last}", hint="this is a bug of the compiler")
+
+
+def _isolation() -> list[str]:
+    """The options by which this interpreter distrusts its surroundings."""
+    if sys.flags.isolated:
+        return ["-I"]
+    return ["-E"] if sys.flags.ignore_environment else []
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from nnvm_mlir.dialects.nnvm.types import TensorType
 from nnvm_mlir.driver import MAX_OPT_LEVEL
 from nnvm_mlir.errors import CompileError
 from nnvm_mlir.interpret import interpret
+from nnvm_mlir.target import Target
 
 A = np.float32([[1, 2, 3], [4, 5, 6]])
 B = np.float32([10, 20, 30])
@@ -119,11 +120,20 @@ def test_positions_and_names_together(total):
         ({"threads": 0}, "threads"),
         ({"target": "gpu"}, "target"),
         ({"shapes": {"x": (-1, 3)}}, "x"),
+        ({"shapes": [(2, 3)]}, "shapes: expected a dict"),
+        ({"opt_level": "3"}, "opt_level must be an integer"),
+        ({"target": None}, "target: expected a text or a Target"),
     ],
 )
 def test_options_that_are_wrong(total, options, message):
-    with pytest.raises((ValueError, CompileError), match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         nnvm_mlir.compile(total, **options)
+
+
+def test_a_target_keeps_its_threads(total):
+    target = Target.parse("cpu").with_threads(2)
+    assert nnvm_mlir.compile(total, target=target).target.threads == 2
+    assert nnvm_mlir.compile(total, target=target, threads=1).target.threads == 1
 
 
 def test_what_cannot_be_compiled():

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import stat
 import tempfile
@@ -30,6 +31,7 @@ from nnvm_mlir.target import cpu_flags
 FORMAT = 1
 _SIGNATURE = "program.json"
 _WEIGHTS = "weights.bin"
+_CODE = re.compile(r"code\d+\.o")
 _SEAL = "signature_sha256"
 
 # What LLVM may use of a processor's features; a program needs those of the machine it was compiled for.
@@ -63,8 +65,11 @@ def save(program: Program, folder: str | os.PathLike[str], features: frozenset[s
         OSError: the folder cannot be written, or holds something else than a compiled model.
     """
     target = Path(os.path.abspath(folder))  # "." has no name to be replaced by
-    if target.is_dir() and any(target.iterdir()) and not (target / _SIGNATURE).is_file():
-        raise FileExistsError(f"{target} holds other files than those of a compiled model")
+    foreign = (
+        [path.name for path in target.iterdir() if not _is_ours(path)] if target.is_dir() else []
+    )
+    if foreign:
+        raise FileExistsError(f"{target} holds {min(foreign)!r}, which is not of a compiled model")
     target.parent.mkdir(parents=True, exist_ok=True)
     files = {f"code{i}.o": data for i, data in enumerate(program.code.objects)}
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
@@ -96,6 +101,11 @@ def save(program: Program, folder: str | os.PathLike[str], features: frozenset[s
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def _is_ours(path: Path) -> bool:
+    named_so = path.name in (_SIGNATURE, _WEIGHTS) or _CODE.fullmatch(path.name) is not None
+    return named_so and path.is_file()
 
 
 def _replace_folder(new: Path, target: Path) -> None:

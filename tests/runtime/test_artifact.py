@@ -145,10 +145,15 @@ def test_saving_replaces_a_model_and_nothing_else(model, folder, tmp_path):
     nnvm_mlir.load(folder)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="other files"):
+    with pytest.raises(FileExistsError, match=r"notes\.txt"):
         model.save(tmp_path / "mine")
+    model.save(tmp_path / "both")
+    (tmp_path / "both" / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"notes\.txt"):
+        model.save(tmp_path / "both")
+    assert (tmp_path / "both" / "notes.txt").read_text() == "mine"
     (tmp_path / "file").write_text("mine")
     with pytest.raises(OSError, match="file"):
         model.save(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "mine", "saved"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["both", "file", "mine", "saved"]
