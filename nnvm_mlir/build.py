@@ -21,8 +21,8 @@ from nnvm_mlir.passes.plan_memory import OFFSET, WEIGHT_BYTES
 from nnvm_mlir.passes.precompute_prune import PRECOMPUTE
 from nnvm_mlir.pipeline import Pipeline
 from nnvm_mlir.pipelines import graph_pipeline
-from nnvm_mlir.runtime import artifact
 from nnvm_mlir.runtime.machine_code import MachineCode
+from nnvm_mlir.runtime.openmp import openmp_library
 from nnvm_mlir.runtime.program import Memory, Program, TensorSpec, aligned_bytes
 from nnvm_mlir.target import Target, cpu_flags
 
@@ -95,7 +95,7 @@ def build_program(
         objects = generate_objects(module, target)
     _require_runnable(target)
     calls_openmp = any(b"__kmpc_" in data for data in objects)
-    libraries = [artifact.openmp_library()] if calls_openmp else []
+    libraries = [openmp_library()] if calls_openmp else []
     memory = Memory(entry.arena_bytes, weights, entry.status_offset, entry.checks)
     return Program(MachineCode(objects, libraries), inputs, outputs, memory)
 

@@ -50,13 +50,16 @@ def compile_command(
     stages: Annotated[bool, typer.Option(help="Write the module after every stage, too.")] = True,
 ) -> None:
     """Compile a model to a folder, which `nnvm run` and `nnvm_mlir.load` run without a compiler."""
+    from nnvm_mlir.runtime.artifact import STAGES
+
     compiled = _compile(model, _shapes(shape), threads, opt_level, target)
     compiled.save(output)
     if stages:
         with _err.status("writing the stages"):
-            (output / "stages").mkdir()
+            folder = output / STAGES
+            folder.mkdir()
             for number, (name, text) in enumerate(compiled.stages.items()):
-                (output / "stages" / f"{number:02d}-{name}.mlir").write_text(text)
+                (folder / f"{number:02d}-{name}.mlir").write_text(text)
     table = Table("", "name", "shape", "dtype", title=escape(str(output)))
     for kind, specs in (("in", compiled.inputs), ("out", compiled.outputs)):
         for spec in specs:

@@ -35,6 +35,23 @@ from mlir.rewrite import (
     walk_and_apply_patterns,
 )
 
+
+def operations(root: ir.Operation) -> list[ir.Operation]:
+    """The operations of `root`, innermost first, and `root`.
+
+    Unlike `Operation.walk`, which turns exceptions of its callback, an interrupt too, into
+    RuntimeError, this lets them through.
+    """
+    found, remaining = [], [root]
+    while remaining:
+        op = remaining.pop()
+        found.append(op)
+        for region in op.regions:
+            for block in region.blocks:
+                remaining.extend(inner.operation for inner in block.operations)
+    return found[::-1]
+
+
 register_dialect = _bindings.register_dialect
 register_operation = _bindings.register_operation
 append_dialect_search_prefix = _bindings.globals.append_dialect_search_prefix
@@ -59,6 +76,7 @@ __all__ = [
     "llvm",
     "math",
     "memref",
+    "operations",
     "passmanager",
     "register_dialect",
     "register_operation",

@@ -11,15 +11,16 @@ from onnx_models import make_model, node, tensor
 
 import nnvm_mlir
 
-N = 64
+N = 256  # enough work for several threads
 NET = make_model(
     [
+        node("Expand", ["one", "shape"], ["w"]),  # the model must fit into the environment
         node("MatMul", ["x", "w"], ["a"]),
         node("Softmax", ["a"], ["b"]),
         node("MatMul", ["b", "w"], ["y"]),
     ],
     {"x": [N, N]},
-    initializers=[tensor("w", np.ones((N, N), np.float32))],
+    initializers=[tensor("one", np.ones(1, np.float32)), tensor("shape", np.array([N, N]))],
 )
 
 PRELUDE = """
@@ -27,7 +28,7 @@ import os, sys, threading, time
 import numpy as np
 import nnvm_mlir, onnx
 net = onnx.load_from_string(bytes.fromhex(os.environ["NET"]))
-x = np.ones((64, 64), np.float32)
+x = np.ones((256, 256), np.float32)
 def same(y): return bool(np.allclose(y, 1, atol=1e-5))
 """
 
@@ -62,13 +63,14 @@ def test_thread_counts_that_make_no_sense(threads):
         nnvm_mlir.compile(NET, threads=threads)
 
 
-def test_one_core():
+@pytest.mark.parametrize("counts", ["nonsense", "", "-1", "x,2", "99999999999999999999"])
+def test_one_core(counts):
     code = """
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 model = nnvm_mlir.compile(net)
 print(model.target.threads, same(model(x)[0]), same(nnvm_mlir.compile(net, threads=4)(x)[0]))
 """
-    assert run_child(code, env={"OMP_NUM_THREADS": "nonsense"}) == ["1", "True", "True"]
+    assert run_child(code, env={"OMP_NUM_THREADS": counts}) == ["1", "True", "True"]
 
 
 def test_fork_after_threads_have_run():

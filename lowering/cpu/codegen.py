@@ -18,8 +18,7 @@ from pathlib import Path
 from nnvm_mlir.errors import CompileError
 from nnvm_mlir.graph import ENTRY
 from nnvm_mlir.lowering.cpu.loops import PLAIN_LOOPS
-from nnvm_mlir.mlir import ir, llvm, translate_module_to_llvmir
-from nnvm_mlir.pipeline import count_operations
+from nnvm_mlir.mlir import ir, llvm, operations, translate_module_to_llvmir
 from nnvm_mlir.runtime.program import ENTRY as PROGRAM_ENTRY
 from nnvm_mlir.target import Target, default_threads
 
@@ -74,7 +73,7 @@ def _add_program_entry(module: ir.Module) -> None:
 def _split(module: ir.Module) -> list[Part]:
     """Parts of about equal size, one for each usable core; kernels that are plain loops apart, since they need more of LLVM."""
     parts = [Part(optimize=False) for _ in range(default_threads())] + [Part(optimize=True)]
-    sized = [(count_operations(f.operation), f) for f in _functions(module) if f.regions[0].blocks]
+    sized = [(len(operations(f.operation)), f) for f in _functions(module) if f.regions[0].blocks]
     for size, function in sorted(sized, key=lambda pair: -pair[0]):
         if PLAIN_LOOPS in function.attributes:
             part = parts[-1]
@@ -146,13 +145,9 @@ def _functions(module: ir.Module) -> list[llvm.LLVMFuncOp]:
 
 def _references(function: ir.Operation) -> list[str]:
     """Names of the symbols that a function calls or takes the address of."""
-    names: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for key in ("callee", "global_name"):
-            if op.name in ("llvm.call", "llvm.mlir.addressof") and key in op.attributes:
-                names.append(ir.FlatSymbolRefAttr(op.attributes[key]).value)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return names
+    return [
+        ir.FlatSymbolRefAttr(op.attributes[key]).value
+        for op in operations(function)
+        for key in ("callee", "global_name")
+        if op.name in ("llvm.call", "llvm.mlir.addressof") and key in op.attributes
+    ]

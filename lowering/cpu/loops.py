@@ -11,7 +11,7 @@ import math
 from nnvm_mlir.errors import CompileError
 from nnvm_mlir.lowering.cpu import vector_math
 from nnvm_mlir.lowering.cpu.emitter import Emitter, element_bytes
-from nnvm_mlir.mlir import PassManager, func, ir, linalg, memref
+from nnvm_mlir.mlir import PassManager, func, ir, linalg, memref, operations
 from nnvm_mlir.passes.plan_memory import aligned
 from nnvm_mlir.target import Target
 
@@ -89,15 +89,7 @@ def _protect_arguments(function: ir.Operation) -> None:
 
 def _find(root: ir.Operation, *names: str) -> list[ir.Operation]:
     """All operations below `root`, or those with one of `names`."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if not names or op.name in names:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    return found
+    return [op for op in operations(root) if not names or op.name in names]
 
 
 def _copies_to_linalg(module: ir.Module) -> None:

@@ -4,7 +4,7 @@ Nothing here knows a dialect. Passes register themselves when their modules are 
 (`nnvm_mlir.passes`, `nnvm_mlir.lowering`).
 """
 
-from nnvm_mlir.pipeline.passes import NO_MATCH, Pass, PatternPass, Rewrite, count_operations
+from nnvm_mlir.pipeline.passes import NO_MATCH, Pass, PatternPass, Rewrite
 from nnvm_mlir.pipeline.pipeline import PassRecord, Pipeline, Verifier
 from nnvm_mlir.pipeline.registry import register_pass, registered_passes
 
@@ -16,7 +16,6 @@ __all__ = [
     "Pipeline",
     "Rewrite",
     "Verifier",
-    "count_operations",
     "register_pass",
     "registered_passes",
 ]

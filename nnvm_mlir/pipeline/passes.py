@@ -17,6 +17,7 @@ from nnvm_mlir.mlir import (
     RewritePatternSet,
     apply_patterns_and_fold_greedily,
     ir,
+    operations,
     walk_and_apply_patterns,
 )
 from nnvm_mlir.pipeline.options import write_options
@@ -119,7 +120,7 @@ class _Application:
         self.counts: Counter[str] = Counter()
         self.failure: BaseException | None = None
         self._pass_name = pass_name
-        self._remaining = _MAX_REWRITES_PER_OPERATION * count_operations(module.operation)
+        self._remaining = _MAX_REWRITES_PER_OPERATION * len(operations(module.operation))
 
     def guard(self, rewrite: Rewrite) -> Rewrite:
         """`rewrite`, counted; after a failure it matches nothing, so that the driver ends."""
@@ -152,16 +153,3 @@ class _Application:
     def _error(self, rewrite: Rewrite, message: str, location: ir.Location) -> CompileError:
         text = f"pattern '{rewrite.__name__}' of '{self._pass_name}' {message}"
         return CompileError([Diagnostic("error", text, Position.of(location))])
-
-
-def count_operations(root: ir.Operation) -> int:
-    """Number of operations in `root`, itself included."""
-    count = 0
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    return count

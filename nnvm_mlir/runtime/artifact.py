@@ -25,10 +25,13 @@ import numpy as np
 from nnvm_mlir.errors import LoadError
 from nnvm_mlir.runtime.calling import order_arrays
 from nnvm_mlir.runtime.machine_code import MachineCode
+from nnvm_mlir.runtime.openmp import openmp_library
 from nnvm_mlir.runtime.program import Memory, Program, TensorSpec, aligned_bytes
 from nnvm_mlir.target import cpu_flags
 
 FORMAT = 1
+STAGES = "stages"
+"""Folder in the folder, for the modules that the program was made from; loading ignores it."""
 _SIGNATURE = "program.json"
 _WEIGHTS = "weights.bin"
 _CODE = re.compile(r"code\d+\.o")
@@ -104,8 +107,9 @@ def save(program: Program, folder: str | os.PathLike[str], features: frozenset[s
 
 
 def _is_ours(path: Path) -> bool:
-    named_so = path.name in (_SIGNATURE, _WEIGHTS) or _CODE.fullmatch(path.name) is not None
-    return named_so and path.is_file()
+    if path.name == STAGES:
+        return path.is_dir() and all(each.suffix == ".mlir" for each in path.iterdir())
+    return path.name in (_SIGNATURE, _WEIGHTS) or _CODE.fullmatch(path.name) is not None
 
 
 def _replace_folder(new: Path, target: Path) -> None:
@@ -165,24 +169,6 @@ def _load_program(path: Path, signature: Mapping[str, Any]) -> Program:
     )
     inputs, outputs = ([read_spec(e) for e in signature[key]] for key in ("inputs", "outputs"))
     return Program(code, inputs, outputs, memory)
-
-
-def openmp_library() -> str:
-    """Path of LLVM's OpenMP runtime, which code for several threads calls.
-
-    Raises:
-        LoadError: it is not installed.
-    """
-    import importlib.util
-
-    spec = importlib.util.find_spec("cmeel")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        path = Path(folder).parent / "cmeel.prefix" / "lib" / "libomp.so"
-        if path.is_file():
-            return str(path)
-    raise LoadError(
-        "LLVM's OpenMP runtime (libomp.so) was not found: install cmeel-libomp, or use one thread"
-    )
 
 
 def _check_owner(path: Path) -> None:

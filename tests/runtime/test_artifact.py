@@ -31,6 +31,16 @@ def folder(model, tmp_path):
     return tmp_path / "saved"
 
 
+def test_a_program_of_several_threads(tmp_path):
+    x = sym.Variable("x", (256, 256))
+    model = nnvm_mlir.compile(sym.matmul(x, x), threads=2)
+    model.save(tmp_path / "saved")
+    assert json.loads((tmp_path / "saved" / "program.json").read_text())["openmp"]
+    values = np.linspace(0, 1, 256 * 256, dtype=np.float32).reshape(256, 256)
+    (got,) = nnvm_mlir.load(tmp_path / "saved")(values)
+    np.testing.assert_allclose(got, values @ values, rtol=1e-5)
+
+
 def edit(folder, change):
     """Changes the signature and seals it again, as a saver with other ideas would."""
     path = folder / "program.json"

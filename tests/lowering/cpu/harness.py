@@ -11,7 +11,7 @@ from nnvm_mlir.lowering.cpu.kernels import lower_kernel
 from nnvm_mlir.lowering.cpu.llvm import lower_to_llvm
 from nnvm_mlir.lowering.cpu.loops import lower_to_loops
 from nnvm_mlir.mlir import ExecutionEngine, ir
-from nnvm_mlir.runtime.artifact import openmp_library
+from nnvm_mlir.runtime.openmp import openmp_library
 from nnvm_mlir.target import Target
 
 DTYPES = {
