@@ -26,12 +26,10 @@ from nnvm_mlir.runtime import artifact
 from nnvm_mlir.runtime.calling import order_arrays
 from nnvm_mlir.runtime.program import Program, TensorSpec, as_input
 from nnvm_mlir.target import Target
+from nnvm_mlir.worker import RemoteCompiler, Shapes, Values
 
 MAX_PROGRAMS = 64
 """Specialised programs that a model keeps; the oldest is dropped for a new one."""
-
-Shapes = Mapping[str, Sequence[int]]
-Values = Mapping[str, np.ndarray]
 
 
 class Compiler(Protocol):
@@ -82,8 +80,6 @@ def compile(
 
 def _compiler(model: Any, target: Target, opt_level: int, shapes: Shapes) -> Compiler:
     if isinstance(model, str | os.PathLike) and sys.executable:
-        from nnvm_mlir.worker import RemoteCompiler
-
         return RemoteCompiler(model, target, opt_level, shapes)
     from nnvm_mlir.build import LocalCompiler
 

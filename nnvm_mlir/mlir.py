@@ -4,7 +4,7 @@ Everything else takes `ir`, the upstream dialects and the rewriting API from her
 build of the bindings can be put in by changing this file only.
 """
 
-from mlir import ir, passmanager  # type: ignore[attr-defined]  # a namespace package
+from mlir import ir  # type: ignore[attr-defined]  # a namespace package
 from mlir._mlir_libs import _mlir as _bindings
 
 # Without upstream's opdsl, which nothing here needs and which costs 20 MB and 30 ms.
@@ -77,7 +77,6 @@ __all__ = [
     "math",
     "memref",
     "operations",
-    "passmanager",
     "register_dialect",
     "register_operation",
     "scf",

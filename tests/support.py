@@ -29,6 +29,23 @@ LOOPS = (
 RUNNER_UTILS = Path(ir.__file__).parent / "lib" / "libmlir_c_runner_utils.so"
 
 
+def counted(*shape: int, dtype: str = "float32") -> np.ndarray:
+    """0, 1, 2, ... in a shape."""
+    return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(numpy_dtype(dtype))
+
+
+def inferred(operator, *shapes, outs=None, **attributes):
+    """The shapes of operands and results that an operator infers."""
+    a = operator.attributes_from(attributes)
+    return operator.infer_shape(a, list(shapes), outs or [None])
+
+
+def infer(name, ins, outs=None, **attributes):
+    """The types of operands and results that an operator, by its name in NNVM, infers."""
+    operator = nnvm.OPERATORS[name]
+    return operator.infer(operator.attributes_from(attributes), ins, outs)
+
+
 def operator_function(operator: type[Operator], types: Sequence[TensorType], **attributes: Any):
     """A module with `func @f` of one operation, in the current context."""
     module = ir.Module.create()

@@ -23,7 +23,13 @@ from nnvm_mlir.dialects.nnvm.interpolation import Axis, Taps
 from nnvm_mlir.dialects.nnvm.layout import Layout
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion, Operator
 from nnvm_mlir.dialects.nnvm.types import Shape, known, show
-from nnvm_mlir.dialects.nnvm.window import agree, check_numbers, parse_layout, permuted_layout
+from nnvm_mlir.dialects.nnvm.window import (
+    agree,
+    check_numbers,
+    parse_layout,
+    permuted_layout,
+    spatial_dims,
+)
 
 
 class Resample(Operator):
@@ -80,8 +86,7 @@ class ImageResample(Resample):
     @classmethod
     def dims(cls, a: Attributes) -> list[int]:
         """The dims of H and W."""
-        layout = Layout.parse(a.layout)
-        return [layout.index(axis) for axis in cls.axes]
+        return spatial_dims(a.layout, cls.axes)
 
     @classmethod
     def infer_shape(

@@ -16,6 +16,7 @@ from nnvm_mlir.dialects.nnvm.operator import (
     moved_axes,
     normalize_axes,
     normalize_axis,
+    permuted_axis,
 )
 from nnvm_mlir.dialects.nnvm.shapes import broadcast_shapes
 from nnvm_mlir.dialects.nnvm.types import Shape, is_float, show, unify_dtypes, unify_shapes
@@ -112,7 +113,7 @@ class AlongAxis(Normalizing):
 
     @classmethod
     def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
-        return {"axis": axes.index(normalize_axis(a.axis, rank))}
+        return permuted_axis(a.axis, rank, axes)
 
     @classmethod
     def infer_shape(

@@ -265,6 +265,15 @@ class Operator(ir.OpView):
         )
         return operation.opview
 
+    def rebuilt(self, *operands: ir.Value, **changed: Any) -> Any:
+        """This operation on other operands, and with some attributes changed; None is an attribute's default.
+
+        Raises:
+            TypeError, ValueError: as `build`.
+        """
+        given = {**vars(self.values), **changed}
+        return self.build(*operands, **{k: v for k, v in given.items() if v is not None})
+
     @property
     def values(self) -> Attributes:
         """This operation's attribute values, defaults filled in.
@@ -396,6 +405,11 @@ def normalize_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     if len(set(normal)) != len(normal):
         raise ValueError(f"axes {tuple(axes)} name one axis twice")
     return tuple(normal)
+
+
+def permuted_axis(axis: int, rank: int, axes: Sequence[int]) -> dict[str, Any]:
+    """What `Operator.permuted` says when operand and result have the attribute `axis` in common."""
+    return {"axis": axes.index(normalize_axis(axis, rank))}
 
 
 def moved_axes(listed: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:

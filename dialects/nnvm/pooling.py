@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -14,15 +13,13 @@ from nnvm_mlir.dialects.nnvm.numeric import compute_dtype, divide, lowest
 from nnvm_mlir.dialects.nnvm.operator import Attributes, Fusion
 from nnvm_mlir.dialects.nnvm.types import Shape, is_float, is_unsigned, known, numpy_dtype
 from nnvm_mlir.dialects.nnvm.window import (
-    Spatial,
+    InOneLayout,
     agree,
     begins_ends,
     check_numbers,
     data_layout,
     extent,
     ones,
-    parse_layout,
-    permuted_layout,
     relayout,
     sliding_windows,
     window_count,
@@ -33,7 +30,7 @@ MAX_TAPS = 2**31 - 1
 """Most positions that a window may have: each of them is looked at for every element of the result."""
 
 
-class Pool(Spatial):
+class Pool(InOneLayout):
     """Reduces every window of the spatial axes to one value, each channel by itself.
 
     The layout is any permutation of the default one; batch and channels may be in blocks.
@@ -59,23 +56,13 @@ class Pool(Spatial):
     ceil_mode = attribute(Bool, False)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
-        return permuted_layout(a.layout, axes)
-
-    @classmethod
     def check(cls, a: Attributes) -> None:
         for what in ("pool_size", "strides", "dilation"):
             check_numbers(what, getattr(a, what), cls.axes, 1)
         if prod(a.pool_size) > MAX_TAPS:
             raise ValueError(f"pool_size {a.pool_size} has more than {MAX_TAPS} positions")
         begins_ends(a.padding, len(cls.axes))
-        parse_layout(a.layout, cls.axes)
-
-    @classmethod
-    def dims(cls, a: Attributes) -> list[int]:
-        """The dims of data that hold the spatial axes."""
-        layout = Layout.parse(a.layout)
-        return [layout.index(axis) for axis in cls.axes]
+        super().check(a)
 
     @classmethod
     def spans(cls, a: Attributes) -> list[int]:
@@ -280,7 +267,7 @@ class AvgPool3D(AvgPool, name="avg_pool3d", axes="DHW"):
     """Average pooling over three axes."""
 
 
-class GlobalPool(Spatial):
+class GlobalPool(InOneLayout):
     """Reduces the spatial axes to size 1; any layout that does not split them."""
 
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
@@ -289,18 +276,9 @@ class GlobalPool(Spatial):
     layout = attribute(Str, data_layout)
 
     @classmethod
-    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
-        return permuted_layout(a.layout, axes)
-
-    @classmethod
-    def check(cls, a: Attributes) -> None:
-        parse_layout(a.layout, cls.axes)
-
-    @classmethod
     def dims(cls, a: Attributes) -> list[int]:
         """The dims of data that hold the spatial axes, sorted."""
-        layout = Layout.parse(a.layout)
-        return sorted(layout.index(axis) for axis in cls.axes)
+        return sorted(super().dims(a))
 
     @classmethod
     def infer_shape(

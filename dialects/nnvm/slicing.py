@@ -24,6 +24,7 @@ from nnvm_mlir.dialects.nnvm.operator import (
     SameShape,
     normalize_axes,
     normalize_axis,
+    permuted_axis,
     refine,
 )
 from nnvm_mlir.dialects.nnvm.transform import DataTyped
@@ -44,7 +45,7 @@ class Concatenate(Operator, name="concatenate"):
 
     @classmethod
     def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
-        return {"axis": axes.index(normalize_axis(a.axis, rank))}
+        return permuted_axis(a.axis, rank, axes)
 
     @classmethod
     def infer_shape(
@@ -94,7 +95,7 @@ class Split(Operator, name="split"):
 
     @classmethod
     def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
-        return {"axis": axes.index(normalize_axis(a.axis, rank))}
+        return permuted_axis(a.axis, rank, axes)
 
     @classmethod
     def check(cls, a: Attributes) -> None:

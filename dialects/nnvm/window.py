@@ -9,7 +9,7 @@ import numpy as np
 
 from nnvm_mlir.dialects.nnvm.fields import attribute
 from nnvm_mlir.dialects.nnvm.layout import Layout
-from nnvm_mlir.dialects.nnvm.operator import Operator
+from nnvm_mlir.dialects.nnvm.operator import Attributes, Operator
 from nnvm_mlir.dialects.nnvm.types import Shape, show, unify_shapes
 
 
@@ -67,6 +67,28 @@ def permuted_layout(layout: str, axes: Sequence[int]) -> dict[str, Any] | None:
     if Layout.parse(layout).is_blocked:
         return None
     return {"layout": "".join(layout[i] for i in axes)}
+
+
+def spatial_dims(layout: str, axes: str) -> list[int]:
+    """The dims that hold the spatial axes."""
+    return [Layout.parse(layout).index(axis) for axis in axes]
+
+
+class InOneLayout(Spatial):
+    """Spatial operators whose data and output lie in the attribute `layout`."""
+
+    @classmethod
+    def permuted(cls, a: Attributes, rank: int, axes: Sequence[int]) -> dict[str, Any] | None:
+        return permuted_layout(a.layout, axes)
+
+    @classmethod
+    def check(cls, a: Attributes) -> None:
+        parse_layout(a.layout, cls.axes)
+
+    @classmethod
+    def dims(cls, a: Attributes) -> list[int]:
+        """The dims of data that hold the spatial axes."""
+        return spatial_dims(a.layout, cls.axes)
 
 
 def check_numbers(what: str, values: Sequence[int], axes: str, least: int) -> None:

@@ -284,7 +284,7 @@ class Emitter:
 
     def fma(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
         """`a * b + c`: fused for floating-point numbers, two operations for integers."""
-        element = element_type(c.type)
+        element = element_of(c.type)
         if isinstance(element, ir.IntegerType):
             return arith.AddIOp(arith.MulIOp(a, b).result, c).result
         if isinstance(c.type, ir.VectorType):
@@ -468,7 +468,7 @@ def _index_array(values: Iterable[int]) -> ir.ArrayAttr:
     return ir.ArrayAttr.get([ir.IntegerAttr.get(i64, value) for value in values])
 
 
-def element_type(type_: ir.Type) -> ir.Type:
+def element_of(type_: ir.Type) -> ir.Type:
     """The element type of a vector, memref or tensor type; a scalar type itself."""
     return type_.element_type if isinstance(type_, ir.ShapedType) else type_
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nnvm_mlir.lowering.cpu.emitter import Emitter, element_type
+from nnvm_mlir.lowering.cpu.emitter import Emitter, element_of
 from nnvm_mlir.mlir import arith, ir, math
 
 Number = int | float
@@ -54,12 +54,12 @@ class Lanes:
     @property
     def is_float(self) -> bool:
         """Whether the lanes are floating point numbers."""
-        return isinstance(element_type(self.type), ir.FloatType)
+        return isinstance(element_of(self.type), ir.FloatType)
 
     def constant(self, number: Number) -> Lanes:
         """`number` in every lane, with this value's type."""
         lanes = self.type.shape[0] if isinstance(self.type, ir.VectorType) else None
-        element = element_type(self.type)
+        element = element_of(self.type)
         exact = float(number) if isinstance(element, ir.FloatType) else int(number)
         return self._with(self.e.constant(exact, element, lanes))
 
@@ -170,7 +170,7 @@ class Lanes:
 
     def bits(self) -> Lanes:
         """The bit pattern of float lanes as signless integers of the same width."""
-        integer = ir.IntegerType.get_signless(ir.FloatType(element_type(self.type)).width)
+        integer = ir.IntegerType.get_signless(ir.FloatType(element_of(self.type)).width)
         return self._with(arith.bitcast(with_element(self.type, integer), self.value))
 
     def as_float(self, element: ir.Type) -> Lanes:
@@ -179,7 +179,7 @@ class Lanes:
 
     def to_float(self, element: ir.Type) -> Lanes:
         """Signed integers converted, or floats extended or truncated, to `element`."""
-        source, result = element_type(self.type), with_element(self.type, element)
+        source, result = element_of(self.type), with_element(self.type, element)
         if source == element:
             return self
         if not self.is_float:

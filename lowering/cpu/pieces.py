@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
 from nnvm_mlir.lowering.cpu.common_loops import common_sizes, loops_over
-from nnvm_mlir.lowering.cpu.emitter import Unsupported
+from nnvm_mlir.lowering.cpu.emitter import Unsupported, element_of
 from nnvm_mlir.lowering.cpu.expressions import Load, Node, Shared, apply, expression
 from nnvm_mlir.lowering.cpu.structured import Access, Constant, Reader, identity_forms
 from nnvm_mlir.lowering.cpu.tensor_ops import (
     constant_value,
     count_of,
-    element_of,
     pad_value,
     producer,
     reassociation,

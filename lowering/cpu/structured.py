@@ -15,13 +15,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nnvm_mlir.lowering.cpu.affine import Form, delinearize, row_major_strides
-from nnvm_mlir.lowering.cpu.emitter import Unsupported, constant_tables
+from nnvm_mlir.lowering.cpu.emitter import Unsupported, constant_tables, element_of
 from nnvm_mlir.lowering.cpu.tensor_ops import (
     behind_reshapes,
     constant_value,
     count_of,
     defining_op,
-    element_of,
     pad_value,
     producer,
     reassociation,

@@ -88,8 +88,3 @@ def count_of(type_: ir.Type) -> int:
     for extent in shape_of(type_):
         count *= extent
     return count
-
-
-def element_of(type_: ir.Type) -> ir.Type:
-    """The element type of a tensor; a scalar type itself."""
-    return type_.element_type if isinstance(type_, ir.ShapedType) else type_

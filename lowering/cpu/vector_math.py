@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from nnvm_mlir.lowering.cpu import exponential, trigonometry
-from nnvm_mlir.lowering.cpu.emitter import Emitter, element_type
+from nnvm_mlir.lowering.cpu.emitter import Emitter, element_of
 from nnvm_mlir.lowering.cpu.lanes import Lanes, horner
 from nnvm_mlir.mlir import ir
 
@@ -112,7 +112,7 @@ def expand(e: Emitter, name: str, operands: Sequence[ir.Value]) -> ir.Value:
     Returns:
         The result.
     """
-    element = element_type(operands[0].type)
+    element = element_of(operands[0].type)
     function = _FUNCTIONS.get(name)
     if function is None or not isinstance(element, ir.F16Type | ir.BF16Type | ir.F32Type):
         return ir.Operation.create(name, operands=list(operands), infer_type=True).result

@@ -76,21 +76,21 @@ def put_channels_last(op: Spatial, rewriter: PatternRewriter) -> bool | None:
         return NO_MATCH
     if is_convolution and a.out_layout not in (None, a.layout):
         return NO_MATCH
-    given = dict(vars(a), layout=target)
+    given: dict[str, str | None] = {"layout": target}
     operands = list(op.operation.operands)
     to_last = layout.permutation(Layout.parse(target))
     order: tuple[int, ...] | None = ()
     if is_convolution:
-        given["kernel_layout"] = kernel_channels_last(type(op), op.axes)
-        given["out_layout"] = None
-        order = Layout.parse(a.kernel_layout).permutation(Layout.parse(given["kernel_layout"]))
+        kernel_layout = kernel_channels_last(type(op), op.axes)
+        given |= {"kernel_layout": kernel_layout, "out_layout": None}
+        order = Layout.parse(a.kernel_layout).permutation(Layout.parse(kernel_layout))
     if to_last is None or order is None:
         return NO_MATCH
     with rewriter.ip, op.location:
         operands[0] = Transpose.build(operands[0], axes=to_last).output
         if is_convolution:
             operands[1] = Transpose.build(operands[1], axes=order).output
-        changed = type(op).build(*operands, **_present(given))
+        changed = op.rebuilt(*operands, **given)
         restored = Transpose.build(changed.output, axes=inverse(to_last))
     rewriter.replace_op(op, [restored.output])
     return None
@@ -115,7 +115,7 @@ def put_gates_last(op: Recurrent, rewriter: PatternRewriter) -> bool | None:
         return NO_MATCH
     with rewriter.ip, op.location:
         operands[1:3] = [Transpose.build(value, axes=(0, 2, 1)).output for value in operands[1:3]]
-        changed = type(op).build(*operands, **_present({**vars(op.values), "kernel_layout": "IG"}))
+        changed = op.rebuilt(*operands, kernel_layout="IG")
     rewriter.replace_op(op, list(changed.operation.results))
     return None
 
@@ -125,10 +125,9 @@ def untranspose_weight(op: Matmul, rewriter: PatternRewriter) -> bool | None:
     rank = op.operand_types[1].rank
     if not op.transpose_b or rank != 2 or not depends_on_parameters_only(op.rhs):
         return NO_MATCH
-    given = dict(vars(op.values), transpose_b=False)
     with rewriter.ip, op.location:
         weight = Transpose.build(op.rhs, axes=(1, 0)).output
-        changed = type(op).build(op.lhs, weight, **given)
+        changed = op.rebuilt(op.lhs, weight, transpose_b=False)
     rewriter.replace_op(op, [changed.output])
     return None
 
@@ -174,7 +173,7 @@ def sink_transpose(op: Operator, rewriter: PatternRewriter) -> bool | None:
         return NO_MATCH  # `put_channels_last` would bring the transpose back
     with rewriter.ip, op.location:
         moved = [_untransposed(value, axes) for value in operands]
-        changed = type(op).build(*moved, **_present({**vars(op.values), **given}))
+        changed = op.rebuilt(*moved, **given)
         results = [Transpose.build(r, axes=axes).output for r in changed.operation.results]
     rewriter.replace_op(op, results)
     return None
@@ -192,9 +191,8 @@ def sink_below_reduction(op: Reduction, rewriter: PatternRewriter) -> bool | Non
         return NO_MATCH
     reduced = op.axes(a, len(axes))
     kept = [axes[axis] for axis in range(len(axes)) if axis not in reduced]
-    given = {**vars(a), **moved}
     with rewriter.ip, op.location:
-        changed = type(op).build(source.data, **_present(given))
+        changed = op.rebuilt(source.data, **moved)
         order = tuple(sorted(kept).index(axis) for axis in kept)
         result = Transpose.build(changed.output, axes=order).output if kept else changed.output
     rewriter.replace_op(op, [result])
@@ -248,7 +246,3 @@ def _untransposed(value: ir.Value, axes: Axes) -> ir.Value:
         shape = (*[1] * (len(axes) - len(shape)), *shape)
         value = Reshape.build(value, shape=shape, allow_zero=True).output
     return Transpose.build(value, axes=inverse(axes)).output
-
-
-def _present(given: dict) -> dict:
-    return {key: value for key, value in given.items() if value is not None}

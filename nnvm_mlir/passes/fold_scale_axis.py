@@ -72,8 +72,7 @@ def _fold(
             with rewriter.ip, op.location:
                 vector = Reshape.build(other, shape=(TensorType.of(other).size,)).output
                 operands = change(conv, vector)
-                given = {**vars(conv.values), "use_bias": len(operands) == 3}
-                folded = type(conv).build(*operands, **_present(given))
+                folded = conv.rebuilt(*operands, use_bias=len(operands) == 3)
             rewriter.replace_op(op, [folded.output])
             return None
     return NO_MATCH
@@ -125,7 +124,3 @@ def _shifted(conv: Convolution, shift: ir.Value) -> list[ir.Value]:
     if TensorType.of(shift).size != conv.channels:
         shift = BroadcastTo.build(shift, shape=(conv.channels,)).output
     return [conv.data, conv.weight, shift]
-
-
-def _present(given: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in given.items() if value is not None}

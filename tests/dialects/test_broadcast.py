@@ -8,7 +8,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from support import check_operator, evaluate
+from support import check_operator, evaluate, infer
 
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType
@@ -208,11 +208,6 @@ def test_prelu(shape, axis):
     got = check_operator(OPERATORS["prelu"], x, alpha, axis=axis)[0]
     slope = np.moveaxis(np.moveaxis(np.ones(shape), axis, -1) * alpha, -1, axis)
     np.testing.assert_array_equal(got, np.where(x < 0, x * slope, x))
-
-
-def infer(name, ins, outs=None, **attributes):
-    operator = OPERATORS[name]
-    return operator.infer(operator.attributes_from(attributes), ins, outs)
 
 
 def test_inference_in_both_directions():

@@ -2,19 +2,10 @@
 
 import numpy as np
 import pytest
-from support import check_operator
+from support import check_operator, counted, inferred
 
 from nnvm_mlir.dialects.nnvm import expansion as ops
-from nnvm_mlir.dialects.nnvm.types import DTYPES, numpy_dtype
-
-
-def counted(*shape: int, dtype: str = "float32") -> np.ndarray:
-    return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(numpy_dtype(dtype))
-
-
-def inferred(operator, *shapes, outs=None, **attributes):
-    a = operator.attributes_from(attributes)
-    return operator.infer_shape(a, list(shapes), outs or [None])
+from nnvm_mlir.dialects.nnvm.types import DTYPES
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])

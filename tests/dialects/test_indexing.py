@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 from oracle import run_onnx
-from support import check_operator, evaluate, run_operator
+from support import check_operator, counted, evaluate, run_operator
 
 from nnvm_mlir.dialects.nnvm import indexing as ops
-from nnvm_mlir.dialects.nnvm.types import DTYPES, TensorType, numpy_dtype
-
-
-def counted(*shape: int, dtype: str = "float32") -> np.ndarray:
-    return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(numpy_dtype(dtype))
+from nnvm_mlir.dialects.nnvm.types import DTYPES, TensorType
 
 
 def inferred(operator, *shapes, **attributes):

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from support import check_operator, evaluate
+from support import check_operator, evaluate, infer
 
 from nnvm_mlir.dialects.nnvm import OPERATORS
 from nnvm_mlir.dialects.nnvm.types import TensorType
@@ -128,11 +128,6 @@ def test_matmul_integer(lhs, rhs, lhs_zero, rhs_zero, dtype):
     rows = a_zero[:, None] if a_zero.shape == (5,) else a_zero
     want = np.matmul(a.astype(np.int64) - rows, b.astype(np.int64) - b_zero)
     np.testing.assert_array_equal(got, want)
-
-
-def infer(name, ins, outs=None, **attributes):
-    operator = OPERATORS[name]
-    return operator.infer(operator.attributes_from(attributes), ins, outs)
 
 
 def test_dense_infers_parameters_and_backwards():

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 
 import numpy as np
+import pytest
 
 from nnvm_mlir.lowering.cpu.kernels import lower_kernel
 from nnvm_mlir.lowering.cpu.llvm import lower_to_llvm
@@ -19,7 +20,14 @@ DTYPES = {
     "i32": np.int32, "i64": np.int64,
 }  # fmt: skip
 
-DEFAULT = Target()
+AVX512 = Target()
+AVX2 = Target(vector_bits=256, vector_registers=16)
+NEON = Target(vector_bits=128, vector_registers=32)
+THREADS = Target(threads=2)
+TARGETS = pytest.mark.parametrize(
+    "target", [AVX512, AVX2, NEON, THREADS], ids=["avx512", "avx2", "neon", "threads"]
+)
+"""Runs a test on machines of several vector widths, and on one with threads."""
 
 
 def aligned(array):
@@ -39,7 +47,7 @@ class Compiled:
         fast: whether a vector generator took it (`lower` says which ones are tried).
     """
 
-    def __init__(self, text, target=DEFAULT, require_fast=True, lower=lower_kernel):
+    def __init__(self, text, target=AVX512, require_fast=True, lower=lower_kernel):
         self.target = target
         with ir.Context() as self.context, ir.Location.unknown():
             self.context.enable_multithreading(False)
@@ -136,6 +144,17 @@ class Text:
             f"{tensor(shape, element)} to {tensor(padded, element)}"
         )
         return result, padded, element
+
+    def reshape(self, value, shape, groups):
+        name, old, element = value
+        result = f"%s{next(self._numbers)}"
+        kind = "collapse" if len(shape) < len(old) else "expand"
+        sizes = f" output_shape {list(shape)}" if kind == "expand" else ""
+        self.lines.append(
+            f"{result} = tensor.{kind}_shape {name} {groups}{sizes} : "
+            f"{tensor(old, element)} into {tensor(shape, element)}"
+        )
+        return result, tuple(shape), element
 
     def generic(self, kinds, inputs, init, maps, body):
         """A linalg.generic.

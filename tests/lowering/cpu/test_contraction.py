@@ -7,15 +7,7 @@ import pytest
 
 from nnvm_mlir.lowering.cpu import schedule
 from nnvm_mlir.target import Target
-from tests.lowering.cpu.harness import Compiled, Text, tensor
-
-AVX512 = Target()
-AVX2 = Target(vector_bits=256, vector_registers=16)
-NEON = Target(vector_bits=128, vector_registers=32)
-THREADS = Target(threads=2)
-TARGETS = pytest.mark.parametrize(
-    "target", [AVX512, AVX2, NEON, THREADS], ids=["avx512", "avx2", "neon", "threads"]
-)
+from tests.lowering.cpu.harness import TARGETS, THREADS, Compiled, Text, tensor
 
 MULTIPLY_ADD = "%t = arith.mulf %a0, %a1 : f32\n%y = arith.addf %acc, %t : f32"
 ADD = "%y = arith.addf %a0, %a1 : f32"

@@ -7,18 +7,7 @@ from nnvm_mlir.lowering.cpu import pointwise
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.target import Target
-from tests.lowering.cpu.harness import DTYPES, Compiled, Text, tensor
-
-TARGETS = pytest.mark.parametrize(
-    "target",
-    [
-        Target(),
-        Target(vector_bits=256, vector_registers=16),
-        Target(vector_bits=128, vector_registers=32),
-        Target(threads=2),
-    ],
-    ids=["avx512", "avx2", "neon", "threads"],
-)
+from tests.lowering.cpu.harness import DTYPES, TARGETS, Compiled, Text, tensor
 
 
 def compiled(text, target):

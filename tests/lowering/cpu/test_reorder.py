@@ -5,18 +5,7 @@ import pytest
 
 from nnvm_mlir.lowering.cpu import pointwise
 from nnvm_mlir.target import Target
-from tests.lowering.cpu.harness import DTYPES, Compiled, Text, tensor
-
-TARGETS = pytest.mark.parametrize(
-    "target",
-    [
-        Target(),
-        Target(vector_bits=256, vector_registers=16),
-        Target(vector_bits=128, vector_registers=32),
-        Target(threads=2),
-    ],
-    ids=["avx512", "avx2", "neon", "threads"],
-)
+from tests.lowering.cpu.harness import DTYPES, TARGETS, Compiled, Text
 
 
 def compiled(text, target):
@@ -45,18 +34,6 @@ def transpose(text, x, axes):
     result = text.empty([shape[axis] for axis in axes], element)
     body = f"%y = arith.bitcast %a0 : {element} to {element}"
     return text.generic("p" * len(axes), [x], result, [permuted(axes), dims(len(axes))], body)
-
-
-def reshape(text, value, shape, groups):
-    name, old, element = value
-    result = f"%s{len(text.lines)}"
-    kind = "collapse" if len(shape) < len(old) else "expand"
-    sizes = f" output_shape {list(shape)}" if kind == "expand" else ""
-    text.lines.append(
-        f"{result} = tensor.{kind}_shape {name} {groups}{sizes} : "
-        f"{tensor(old, element)} into {tensor(shape, element)}"
-    )
-    return result, tuple(shape), element
 
 
 PERMUTATIONS = [
@@ -116,7 +93,7 @@ def test_to_blocked_channels_with_a_tail_of_zeros(batch, channels, height, width
     x = text.argument(batch, channels, height, width)
     if missing:
         x = text.pad(x, [0] * 4, [0, missing, 0, 0])
-    split = reshape(text, x, (batch, blocks, block, height, width), [[0], [1, 2], [3], [4]])
+    split = text.reshape(x, (batch, blocks, block, height, width), [[0], [1, 2], [3], [4]])
     result = transpose(text, split, (0, 1, 3, 4, 2))
     a = values((batch, channels, height, width))
     padded = np.pad(a, ((0, 0), (0, missing), (0, 0), (0, 0)))
@@ -131,7 +108,7 @@ def test_from_blocked_channels(batch, channels, height, width, block, target):
     text = Text()
     x = text.argument(batch, blocks, height, width, block)
     moved = transpose(text, x, (0, 1, 4, 2, 3))
-    result = reshape(text, moved, (batch, blocks * block, height, width), [[0], [1, 2], [3], [4]])
+    result = text.reshape(moved, (batch, blocks * block, height, width), [[0], [1, 2], [3], [4]])
     a = values((batch, blocks, height, width, block))
     expected = a.transpose(0, 1, 4, 2, 3).reshape(batch, blocks * block, height, width)
     np.testing.assert_array_equal(compiled(text.finish(result), target)(a), expected)
@@ -143,7 +120,7 @@ def test_weights_to_blocks(outputs, inputs, kernel, block, target):
     sizes = (outputs // block, block, inputs // block, block, kernel, kernel)
     text = Text()
     x = text.argument(outputs, inputs, kernel, kernel)
-    split = reshape(text, x, sizes, [[0, 1], [2, 3], [4], [5]])
+    split = text.reshape(x, sizes, [[0, 1], [2, 3], [4], [5]])
     result = transpose(text, split, (0, 2, 4, 5, 3, 1))
     a = values((outputs, inputs, kernel, kernel))
     expected = a.reshape(sizes).transpose(0, 2, 4, 5, 3, 1)

@@ -9,18 +9,8 @@ from nnvm_mlir.lowering.cpu import rowwise
 from nnvm_mlir.lowering.cpu.emitter import Unsupported
 from nnvm_mlir.mlir import ir
 from nnvm_mlir.target import Target
-from tests.lowering.cpu.harness import Compiled, Text, tensor
+from tests.lowering.cpu.harness import TARGETS, Compiled, Text
 
-TARGETS = pytest.mark.parametrize(
-    "target",
-    [
-        Target(),
-        Target(vector_bits=256, vector_registers=16),
-        Target(vector_bits=128, vector_registers=32),
-        Target(threads=2),
-    ],
-    ids=["avx512", "avx2", "neon", "threads"],
-)
 LOWEST = "0xFF800000"
 
 
@@ -164,26 +154,14 @@ def test_layer_normalization(shape, axes, target):
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
 
-def reshape(text, value, shape, groups):
-    name, old, element = value
-    result = f"%s{len(text.lines)}"
-    kind = "collapse" if len(shape) < len(old) else "expand"
-    sizes = f" output_shape {list(shape)}" if kind == "expand" else ""
-    text.lines.append(
-        f"{result} = tensor.{kind}_shape {name} {groups}{sizes} : "
-        f"{tensor(old, element)} into {tensor(shape, element)}"
-    )
-    return result, tuple(shape), element
-
-
 @TARGETS
 def test_group_normalization(target):
     batch, channels, height, width, groups = 2, 6, 5, 7, 3
     size = channels // groups * height * width
     text = Text()
     x, scale = text.argument(batch, channels, height, width), text.argument(channels)
-    flat = reshape(text, x, (batch, channels * height * width), [[0], [1, 2, 3]])
-    rows = reshape(text, flat, (batch, groups, size), [[0], [1, 2]])
+    flat = text.reshape(x, (batch, channels * height * width), [[0], [1, 2, 3]])
+    rows = text.reshape(flat, (batch, groups, size), [[0], [1, 2]])
     total = reduce(text, rows, (2,), "%y = arith.addf %acc, %a0 : f32", "0.0")
     body = (
         f"%n = arith.constant {size}.0 : f32\n%m = arith.divf %a1, %n : f32\n"
@@ -191,8 +169,8 @@ def test_group_normalization(target):
     )
     both = [(rows, "d0, d1, d2"), (total, "d0, d1")]
     centred = pointwise(text, (batch, groups, size), both, body)
-    flat = reshape(text, centred, (batch, channels * height * width), [[0], [1, 2]])
-    back = reshape(text, flat, (batch, channels, height, width), [[0], [1, 2, 3]])
+    flat = text.reshape(centred, (batch, channels * height * width), [[0], [1, 2]])
+    back = text.reshape(flat, (batch, channels, height, width), [[0], [1, 2, 3]])
     body = "%y = arith.mulf %a0, %a1 : f32"
     result = pointwise(text, back[1], [(back, "d0, d1, d2, d3"), (scale, "d1")], body)
     a, s = random(batch, channels, height, width), random(channels, seed=1)
